@@ -16,12 +16,12 @@ namespace fathom {
 // The numbers are those of the agents' stream and of the store.
 enum class CaptureTrigger : uint8_t {
   kOverdue = 1,    // a span was over its operation's threshold, and still running
-  kSlow = 2,       // the same, found out at its end
+  kSlow = 2,       // a request was among the slowest of its minute; or the rest of an overdue span
   kError = 3,      // a span ended with an error
   kRequested = 4,  // by a person
   kProgram = 5,    // by the traced program
   kCrash = 6,      // the process died
-  kRemote = 7,     // another node of the trace was triggered
+  kRemote = 7,     // another process of the trace was triggered
 };
 
 // By number, from 1 on: names in answers, metrics and options.

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <array>
+#include <iterator>
 
 namespace fathom {
 
@@ -15,16 +16,35 @@ struct NamedCall {
 constexpr NamedCall kCalls[] = {
 #include "syscall_table.inc"
 };
+// Those that Debian 12's header lacks, or may lack.
+constexpr NamedCall kYoungCalls[] = {{449, "futex_waitv"},       {450, "set_mempolicy_home_node"},
+                                     {451, "cachestat"},         {452, "fchmodat2"},
+                                     {453, "map_shadow_stack"},  {454, "futex_wake"},
+                                     {455, "futex_wait"},        {456, "futex_requeue"},
+                                     {457, "statmount"},         {458, "listmount"},
+                                     {459, "lsm_get_self_attr"}, {460, "lsm_set_self_attr"},
+                                     {461, "lsm_list_modules"},  {462, "mseal"},
+                                     {463, "setxattrat"},        {464, "getxattrat"},
+                                     {465, "listxattrat"},       {466, "removexattrat"}};
 constexpr int32_t kMostCalls = 1024;
 constexpr int64_t kLastError = 4095;  // beyond it, a negative result is an address
 
 std::array<std::string_view, kMostCalls> by_number() {
   std::array<std::string_view, kMostCalls> names;
+  for (const NamedCall& call : kYoungCalls) names[static_cast<size_t>(call.number)] = call.name;
   for (const NamedCall& call : kCalls) {
     if (call.number >= 0 && call.number < kMostCalls) names[static_cast<size_t>(call.number)] = call.name;
   }
   return names;
 }
+
+// Linux's include/uapi/linux/futex.h, by number. FUTEX_FD is gone since Linux 2.6.26.
+constexpr std::string_view kFutexOperations[] = {
+    "WAIT",           "WAKE",      "",           "REQUEUE",     "CMP_REQUEUE", "WAKE_OP",
+    "LOCK_PI",        "UNLOCK_PI", "TRYLOCK_PI", "WAIT_BITSET", "WAKE_BITSET", "WAIT_REQUEUE_PI",
+    "CMP_REQUEUE_PI", "LOCK_PI2"};
+constexpr uint32_t kFutexPrivate = 128;
+constexpr uint32_t kFutexRealtime = 256;
 
 // What the kernel returns to itself when a signal came between, ERESTARTSYS to ERESTART_RESTARTBLOCK: the call is made
 // again, or the program sees EINTR, as the signal's handler says.
@@ -37,6 +57,16 @@ bool is_restart(int64_t error) {
 std::string_view syscall_name(int32_t number) {
   static const std::array<std::string_view, kMostCalls> kNames = by_number();
   return number >= 0 && number < kMostCalls ? kNames[static_cast<size_t>(number)] : std::string_view();
+}
+
+std::string futex_operation_name(uint64_t operation) {
+  const auto number = static_cast<uint32_t>(operation);
+  const uint32_t plain = number & ~(kFutexPrivate | kFutexRealtime);
+  if (plain >= std::size(kFutexOperations) || kFutexOperations[plain].empty()) return "";
+  std::string name = "FUTEX_" + std::string(kFutexOperations[plain]);
+  if ((number & kFutexPrivate) != 0) name += "_PRIVATE";
+  if ((number & kFutexRealtime) != 0) name += "|FUTEX_CLOCK_REALTIME";
+  return name;
 }
 
 std::string error_name(int64_t result) {

@@ -1,7 +1,8 @@
 // Names of system calls and of errors.
 //
 // Purpose: captures have numbers. Those of system calls are taken to be of the architecture that this was built for,
-// from the kernel's own header (base/CMakeLists.txt). Thread safety: pure functions.
+// from the kernel's own header (base/CMakeLists.txt); younger calls have the same number on all architectures. Thread
+// safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -13,5 +14,7 @@ namespace fathom {
 std::string_view syscall_name(int32_t number);  // empty: not known
 // Of a result of a system call: "EAGAIN"; empty when it is no error.
 std::string error_name(int64_t result);
+// Of the second argument of futex(): "FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME"; empty: not known.
+std::string futex_operation_name(uint64_t operation);
 
 }  // namespace fathom

@@ -28,6 +28,13 @@ std::vector<Flag> agent_program_flags() {
          "'off': "
          "never",
          "scheduling"},
+        {"--kernel-events-memory", "SIZE",
+         "memory per processor for the kernel's events, 64KiB to 256MiB, of all processors 1GiB at most; 32MiB hold "
+         "20 s of 25,000 events a second",
+         "32MiB"},
+        {"--slowest-period", "D",
+         "capture the two slowest requests of each operation in every period of this length, 1s to 1h", "1m"},
+        {"--slowest-memory", "SIZE", "captures in memory until their period is over, at least 1MiB", "128MiB"},
         {"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB; beyond it the oldest are left out",
          "16MiB"},
         {"--overdue-after", "D",

@@ -1,20 +1,29 @@
 #include "cli/captures.h"
 
 #include <algorithm>
+#include <compare>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/capture_trigger.h"
+#include "base/process_attributes.h"
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
 #include "cli/joined.h"
 #include "cli/pages.h"
 #include "cli/slowest.h"
+#include "cli/span_details.h"
 #include "cli/table.h"
 #include "cli/value_text.h"
 
 namespace fathom::cli {
 
 namespace {
+
+constexpr size_t kMostNotCaptured = 8;  // that are named
 
 uint64_t window_nano(const boost::json::value& capture) {
   uint64_t start = number_of(capture, "start_time_unix_nano");
@@ -43,6 +52,63 @@ std::vector<std::string> capture_cells(const boost::json::value& capture) {
           text_of(capture, "operation"),
           capture_marks(capture),
           trace.empty() ? text_of(capture, "id") : trace};
+}
+
+// Which process a span is of, as its resource says.
+struct SpanProcess {
+  std::string service;
+  std::string node_id;  // empty: no agent says it, and the process id may be that of its container
+  uint64_t pid = 0;
+  std::string host;
+  auto operator<=>(const SpanProcess&) const = default;
+};
+
+SpanProcess process_of(const boost::json::value& trace, const boost::json::value& span) {
+  const boost::json::value& attributes = member_of(resource_of(trace, span), "attributes");
+  const bool has_node_pid = !member_of(attributes, kProcessIdAttribute).is_null();
+  return {.service = text_of(span, "service"),
+          .node_id = text_of(attributes, kNodeIdAttribute),
+          .pid = number_of(attributes, has_node_pid ? kProcessIdAttribute : "process.pid"),
+          .host = text_of(attributes, "host.name")};
+}
+
+bool has_capture(const boost::json::array& captures, const SpanProcess& process) {
+  return std::ranges::any_of(captures, [&](const boost::json::value& capture) {
+    if (process.node_id.empty()) return text_of(capture, "service") == process.service;
+    return text_of(capture, "node_id") == process.node_id && number_of(capture, "pid") == process.pid;
+  });
+}
+
+// By its service, where that has no captures at all.
+std::string name_of_process(const boost::json::array& captures, const SpanProcess& process) {
+  std::string name = name_text(process.service);
+  if (!has_capture(captures, {.service = process.service})) return name;
+  name += " (pid " + std::to_string(process.pid);
+  return name + (process.host.empty() ? "" : " on " + name_text(process.host)) + ")";
+}
+
+// Processes of the trace's spans, in the order in which they appear.
+std::vector<std::string> without_capture(const boost::json::value& trace) {
+  const boost::json::array& captures = array_of(trace, "captures");
+  std::set<SpanProcess> known;
+  std::set<std::string> named;
+  std::vector<std::string> names;
+  for (const auto& span : array_of(trace, "spans")) {
+    SpanProcess process = process_of(trace, span);
+    if (known.contains(process)) continue;
+    std::string name = has_capture(captures, process) ? "" : name_of_process(captures, process);
+    if (!name.empty() && named.insert(name).second) names.push_back(std::move(name));
+    known.insert(std::move(process));
+  }
+  return names;
+}
+
+std::string not_captured(const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  std::string text = "not captured: ";
+  for (size_t i = 0; i < std::min(names.size(), kMostNotCaptured); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kMostNotCaptured) text += " and " + plural(names.size() - kMostNotCaptured, "more service");
+  return text + " (the timeline says why)\n";
 }
 
 CommandLine captures_line() {
@@ -138,7 +204,8 @@ std::string captures_note(const boost::json::value& trace) {
             ", pid " + std::to_string(number_of(capture, "pid")) + ", " + format_duration(window_nano(capture)) + ", " +
             printable(text_of(capture, "trigger")) + (marks.empty() ? "" : " (" + marks + ")") + "\n";
   }
-  return text + "what its threads did: fathom timeline " + printable(text_of(trace, "trace_id")) + "\n";
+  return text + not_captured(without_capture(trace)) + "what its threads did: fathom timeline " +
+         printable(text_of(trace, "trace_id")) + "\n";
 }
 
 const Command& captures_command() {

@@ -97,6 +97,44 @@ TEST(Captures, ATraceSaysThatItHasSome) {
       << world.out;
 }
 
+// What the trace's document says, without another query.
+TEST(Captures, ATraceNamesTheServicesThatHaveNone) {
+  auto note = [](int others) {
+    std::string spans = R"({"service":"checkout"},{"service":"pay\u001b"},{"service":"pay\u001b"})";
+    for (int i = 0; i < others; ++i) spans += R"(,{"service":"other-)" + std::to_string(i) + "\"}";
+    FakeWorld world;
+    world.answer(200, R"({"trace_id":")" + std::string(kTraceId) + R"(","spans":[)" + spans + R"(],"captures":[)" +
+                          kCapture + "]}");
+    EXPECT_EQ(world.run({"trace", kTraceId}), ExitCode::kOk);
+    EXPECT_EQ(world.targets.size(), 1u);
+    EXPECT_EQ(world.out.find('\x1b'), std::string::npos);
+    const size_t begin = world.out.find("not captured: ");
+    if (begin == std::string::npos) return world.out;
+    return world.out.substr(begin, world.out.find('\n', begin) - begin);
+  };
+  const std::string one = note(0);
+  EXPECT_TRUE(one.starts_with("not captured: pay")) << one;
+  EXPECT_TRUE(one.ends_with(" (the timeline says why)")) << one;
+  EXPECT_EQ(one.find("checkout"), std::string::npos) << one;
+  EXPECT_EQ(one.find(','), std::string::npos) << "each once: " << one;
+  EXPECT_TRUE(note(9).ends_with(", other-6 and 2 more services (the timeline says why)")) << note(9);
+}
+
+// Two instances of one service, on one node: the first is captured.
+TEST(Captures, ATraceNamesTheInstanceThatHasNone) {
+  const std::string resource = R"({"attributes":{"host.name":"pod-1","process.pid":)";
+  const std::string node = R"("fathom.node.id":"0d"}})";
+  FakeWorld world;
+  world.answer(200, R"({"trace_id":")" + std::string(kTraceId) +
+                        R"(","spans":[{"service":"pay","resource":0},{"service":"pay","resource":1},)"
+                        R"({"service":"pay","resource":1}],"resources":[)" +
+                        resource + "600," + node + "," + resource + R"(1,"fathom.process.id":700,)" + node +
+                        R"(],"captures":[{"service":"pay","node_id":"0d","pid":600}]})");
+  EXPECT_EQ(world.run({"trace", kTraceId}), ExitCode::kOk);
+  EXPECT_NE(world.out.find("not captured: pay (pid 700 on pod-1) (the timeline says why)\n"), std::string::npos)
+      << world.out;
+}
+
 TEST(Timeline, AsksForATraceAndThenForACapture) {
   FakeWorld world;
   world.answer(404, R"({"error":{"code":"not_found","message":"no such trace"}})");

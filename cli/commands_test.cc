@@ -189,7 +189,8 @@ TEST(Trace, WithoutACaptureSaysWhatToDoNext) {
   EXPECT_EQ(decoded_target(world.targets[1]),
             "/api/v1/slowest service=shop operation=GET /x from=2026-11-21T01:00:00.000000001Z "
             "to=2026-11-21T03:00:00.000000001Z by=trace limit=200");
-  const size_t begin = world.out.find("\nnothing of its threads was captured, and there is no snapshot of it\n");
+  const size_t begin = world.out.find(
+      "\nnothing of its threads was captured ('fathom timeline' says why), and there is no snapshot of it\n");
   ASSERT_NE(begin, std::string::npos) << world.out;
   const std::string steps = world.out.substr(begin);
   EXPECT_NE(steps.find("captured: fathom timeline " + captured + "\n"), std::string::npos) << steps;

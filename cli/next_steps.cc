@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cli/pages.h"
 #include "cli/shell_word.h"
+#include "cli/span_details.h"
 #include "cli/text.h"
 #include "cli/value_text.h"
 
@@ -112,11 +113,8 @@ std::vector<size_t> hot_path(const TraceTree& tree) {
 }
 
 std::string sdk_of(const TraceTree& tree, const TreeSpan& span) {
-  if (tree.document == nullptr || member_of(*span.source, "resource").is_null()) return "";
-  const boost::json::array& resources = array_of(*tree.document, "resources");
-  const uint64_t index = number_of(*span.source, "resource");
-  if (index >= resources.size()) return "";
-  return text_of(member_of(resources[index], "attributes"), "telemetry.sdk.name");
+  if (tree.document == nullptr) return "";
+  return text_of(member_of(resource_of(*tree.document, *span.source), "attributes"), "telemetry.sdk.name");
 }
 
 bool is_recordable(const TraceTree& tree, const TreeSpan& span) {

@@ -85,6 +85,14 @@ std::vector<DetailLine> span_details(const boost::json::value& span) {
   return lines.take();
 }
 
+const boost::json::value& resource_of(const boost::json::value& document, const boost::json::value& span) {
+  static const boost::json::value kNone;
+  const boost::json::array& resources = array_of(document, "resources");
+  const uint64_t index = number_of(span, "resource");
+  const bool is_there = !member_of(span, "resource").is_null() && index < resources.size();
+  return is_there ? resources[index] : kNone;
+}
+
 std::vector<std::string> resource_lines(const boost::json::value& resource) {
   Lines lines;
   lines.add_attributes(resource, "", array_of(resource, "cut_attributes"));

@@ -21,6 +21,9 @@ struct DetailLine {
 // `span` is an element of the document's "spans".
 std::vector<DetailLine> span_details(const boost::json::value& span);
 
+// Which of the document's "resources" the span is of; null: it says none.
+const boost::json::value& resource_of(const boost::json::value& document, const boost::json::value& span);
+
 // One of the document's "resources".
 std::vector<std::string> resource_lines(const boost::json::value& resource);
 

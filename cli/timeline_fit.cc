@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/text.h"
+#include "cli/timeline_fold.h"
 #include "cli/timeline_lines.h"
 
 namespace fathom::cli {
@@ -20,7 +21,7 @@ void set_depths(std::vector<TimelineLine>& lines) {
   for (TimelineLine& line : lines) {
     while (!ends.empty() && ends.back() <= line.offset_nano && ends.back() < line.end_nano()) ends.pop_back();
     line.depth = ends.size();
-    bool holds = line.kind == Kind::kSpan || line.kind == Kind::kCall;
+    bool holds = line.kind == Kind::kSpan || (line.kind == Kind::kCall && !line.is_folded());
     if (holds) ends.push_back(line.end_nano());
   }
 }
@@ -77,7 +78,7 @@ class Choice {
   }
 
   void keep_longest(std::vector<size_t>& indexes, size_t many) {
-    auto duration = [this](size_t index) { return lines_[index].duration_nano.value_or(0); };
+    auto duration = [this](size_t index) { return lines_[index].told_nano(); };
     std::ranges::stable_sort(indexes, std::ranges::greater(), duration);
     for (size_t i = 0; i < many; ++i) stays_[indexes[i]] = true;
   }
@@ -116,8 +117,11 @@ ThreadLines chosen(std::vector<TimelineLine> lines, const std::vector<bool>& sta
 ThreadLines fitted(std::vector<TimelineLine> lines, size_t most) {
   set_depths(lines);
   join_faults(lines);
+  if (most == 0) return {std::move(lines), 0};
+  lines = folded(std::move(lines));
+  set_depths(lines);
   Choice choice(lines);
-  if (most == 0 || choice.size() <= most) return {std::move(lines), 0};
+  if (choice.size() <= most) return {std::move(lines), 0};
   const std::vector<bool> stays = choice.run(most);
   ThreadLines kept = chosen(std::move(lines), stays);
   set_depths(kept.lines);

@@ -9,6 +9,7 @@
 #include "cli/text.h"
 #include "cli/timeline_fit.h"
 #include "cli/value_text.h"
+#include "cli/wait_text.h"
 
 namespace fathom::cli {
 
@@ -40,16 +41,28 @@ std::string result_text(const boost::json::value& call) {
   return " = " + (address ? hex_text(static_cast<uint64_t>(result)) : std::to_string(result));
 }
 
-std::string call_text(const boost::json::value& call) {
+// An operation is what the second argument means.
+std::string arguments_text(const boost::json::value& call) {
+  const std::string operation = text_of(call, "operation");
+  std::string text;
+  size_t number = 0;
+  for (const boost::json::value& argument : array_of(call, "arguments")) {
+    const bool decoded = number == 1 && !operation.empty();
+    text += (number == 0 ? "" : ", ") + (decoded ? printable(operation) : argument_text(argument));
+    ++number;
+  }
+  return text;
+}
+
+// With the begin the arguments are missing.
+std::string call_head(const boost::json::value& call) {
   std::string name = text_of(call, "name");
   std::string text = name.empty() ? "system call " + std::to_string(number_of(call, "number")) : printable(name);
-  // With the begin the arguments are missing.
-  if (flag_of(call, "begin_unknown")) return text + "(...)" + result_text(call) + "  [begun before]";
-  text += "(";
-  for (const boost::json::value& argument : array_of(call, "arguments")) {
-    text += (text.ends_with("(") ? "" : ", ") + argument_text(argument);
-  }
-  return text + ")" + result_text(call);
+  return text + "(" + (flag_of(call, "begin_unknown") ? "..." : arguments_text(call)) + ")";
+}
+
+std::string call_text(const boost::json::value& call) {
+  return call_head(call) + result_text(call) + (flag_of(call, "begin_unknown") ? "  [begun before]" : "");
 }
 
 TimelineLine line_of(TimelineLineKind kind, const boost::json::value& item, std::string text) {
@@ -64,6 +77,9 @@ TimelineLine span_line(const boost::json::value& span) {
   std::string kind = text_of(span, "kind");
   if (kind != "internal" && kind != "unspecified" && !kind.empty()) text += "  [" + printable(kind) + "]";
   if (flag_of(span, "thread_guessed")) text += "  [thread guessed]";
+  if (const uint64_t end_tid = number_of(span, "end_tid"); end_tid != 0) {
+    text += "  [from thread " + std::to_string(number_of(span, "start_tid")) + " to " + std::to_string(end_tid) + "]";
+  }
   TimelineLine line = line_of(TimelineLineKind::kSpan, span, text);
   line.open = flag_of(span, "open");
   line.error = text_of(span, "status") == "error";
@@ -72,8 +88,7 @@ TimelineLine span_line(const boost::json::value& span) {
   std::string id = "span " + printable(text_of(span, "span_id"));
   if (std::string trace = text_of(span, "trace_id"); !trace.empty()) id += " of trace " + printable(trace);
   line.below.push_back(totals.empty() ? id : id + ": " + totals);
-  const boost::json::value& wait = member_of(span, "longest_wait");
-  if (wait.is_object()) line.below.push_back("longest wait: " + wait_text(wait));
+  for (std::string& wait : wait_lines(span)) line.below.push_back(std::move(wait));
   return line;
 }
 
@@ -95,12 +110,48 @@ TimelineLine event_line(const boost::json::value& event) {
   return line_of(TimelineLineKind::kEvent, event, text);
 }
 
+std::string waited_text(const boost::json::value& call) {
+  std::string text;
+  for (const std::string& wait : most_waits(call)) text += (text.empty() ? "  " : "; ") + wait;
+  const uint64_t unknown_nano = number_of(member_of(call, "state_totals"), "unknown_nano");
+  if (!text.empty() || unknown_nano == 0) return text;
+  return "  unknown whether it slept for " + format_duration(unknown_nano);
+}
+
+// Of the waits of a call the most expensive ones; otherwise the longest.
+void set_wait(Repeat& repeat, const boost::json::value& call) {
+  const boost::json::array& sums = array_of(call, "waits");
+  const boost::json::value& longest = member_of(call, "longest_wait");
+  if (!sums.empty()) {
+    repeat.wait = wait_words(sums.front());
+    repeat.waited = totals_of_sum(sums.front());
+  } else if (longest.is_object()) {
+    repeat.wait = wait_words(longest);
+    repeat.waited = totals_of_wait(longest);
+  } else {
+    repeat.unknown_nano = number_of(member_of(call, "state_totals"), "unknown_nano");
+  }
+}
+
+std::optional<Repeat> repeat_of_call(const boost::json::value& call) {
+  if (flag_of(call, "under_way") || flag_of(call, "begin_unknown")) return std::nullopt;
+  const uint64_t nano = number_of(call, "duration_nano");
+  Repeat repeat{.head = call_head(call), .result = result_text(call), .error = text_of(call, "error")};
+  repeat.lasted = {.count = 1, .total_nano = nano, .longest_nano = nano};
+  set_wait(repeat, call);
+  return repeat;
+}
+
 TimelineLine call_line(const boost::json::value& call) {
-  std::string text = call_text(call);
-  const boost::json::value& wait = member_of(call, "longest_wait");
-  if (wait.is_object()) text += "  " + wait_text(wait);
-  TimelineLine line = line_of(TimelineLineKind::kCall, call, text);
+  TimelineLine line = line_of(TimelineLineKind::kCall, call, call_text(call) + waited_text(call));
   line.error = !text_of(call, "error").empty();
+  line.repeat = repeat_of_call(call);
+  return line;
+}
+
+TimelineLine wait_line(const boost::json::value& state) {
+  TimelineLine line = line_of(TimelineLineKind::kWait, state, "(" + wait_text(state) + ")");
+  line.repeat = Repeat{.wait = wait_words(state), .lasted = totals_of_wait(state)};
   return line;
 }
 
@@ -129,12 +180,6 @@ bool stands_alone(const boost::json::value& state) {
   return name != "running" && (in.empty() || in == "page fault");
 }
 
-std::string waker_text(const boost::json::value& waker) {
-  std::string name = text_of(waker, "name");
-  if (!flag_of(waker, "interrupt")) return name_text(name) + " (" + std::to_string(number_of(waker, "tid")) + ")";
-  return name.empty() ? "an interrupt" : "an interrupt (" + printable(name) + " ran then)";
-}
-
 struct ByTime {
   bool operator()(const TimelineLine& a, const TimelineLine& b) const {
     if (a.offset_nano != b.offset_nano) return a.offset_nano < b.offset_nano;
@@ -147,7 +192,7 @@ std::vector<TimelineLine> all_lines(const boost::json::value& thread) {
   for (const auto& event : array_of(thread, "events")) lines.push_back(event_line(event));
   for (const auto& call : array_of(thread, "system_calls")) lines.push_back(call_line(call));
   for (const auto& state : array_of(thread, "states")) {
-    if (stands_alone(state)) lines.push_back(line_of(TimelineLineKind::kWait, state, "(" + wait_text(state) + ")"));
+    if (stands_alone(state)) lines.push_back(wait_line(state));
   }
   for (const auto& fault : array_of(thread, "page_faults")) lines.push_back(fault_line(fault));
   for (const auto& gap : array_of(thread, "gaps")) lines.push_back(gap_line(gap));
@@ -179,6 +224,14 @@ void TimelineLine::add_faults(const TimelineLine& later) {
   if (faults.writes > 0) text += " (" + group_digits(faults.writes) + " of them writes)";
 }
 
+void TimelineLine::add_alike(const TimelineLine& later) {
+  if (kind == TimelineLineKind::kFault) return add_faults(later);
+  const int64_t end = std::max(end_nano(), later.end_nano());
+  duration_nano = static_cast<uint64_t>(end) - static_cast<uint64_t>(offset_nano);
+  repeat->add(*later.repeat);
+  text = repeat->text();
+}
+
 OffsetDigits offset_digits(uint64_t duration_nano) {
   return duration_nano < kShortNano ? OffsetDigits::kNanos : OffsetDigits::kMicros;
 }
@@ -197,21 +250,16 @@ std::string totals_text(const boost::json::value& object) {
   uint64_t all = 0;
   for (std::string_view state : kStates) {
     uint64_t nano = number_of(totals, std::string(state) + "_nano");
-    if (nano > 0) text += (text.empty() ? "" : ", ") + std::string(state) + " " + format_duration(nano);
+    uint64_t guessed_nano = number_of(totals, std::string(state) + "_guessed_nano");
+    if (nano > 0) {
+      text += (text.empty() ? "" : ", ") + std::string(state) + " " + format_duration(nano) +
+              guessed_text(guessed_nano, nano);
+    }
     all += nano;
   }
   uint64_t unknown = number_of(totals, "unknown_nano");
   if (unknown == 0 || unknown >= all) return text;
   return "seen " + format_duration(all - unknown) + " of " + format_duration(all) + ": " + text;
-}
-
-std::string wait_text(const boost::json::value& state) {
-  std::string text = printable(text_of(state, "state")) + " " + format_duration(number_of(state, "duration_nano"));
-  if (std::string in = text_of(state, "in"); !in.empty()) text += " in " + printable(in);
-  if (flag_of(state, "preempted")) text += ", preempted";
-  const boost::json::value& waker = member_of(state, "waker");
-  if (waker.is_object()) text += ", woken by " + waker_text(waker);
-  return text + (flag_of(state, "guessed") ? ", guessed" : "");
 }
 
 std::vector<TimelineLine> span_lines(const boost::json::value& process) {

@@ -9,6 +9,7 @@
 #include "cli/text.h"
 #include "cli/timeline_lines.h"
 #include "cli/value_text.h"
+#include "cli/wait_text.h"
 
 namespace fathom::cli {
 
@@ -38,13 +39,8 @@ class TimelineWriter {
     header();
     for (const auto& capture : array_of(timeline_, "captures")) capture_lines(capture);
     for (const auto& process : array_of(timeline_, "processes")) process_lines(process);
-    if (array_of(timeline_, "captures").empty()) {
-      add("\nnothing of its threads was captured: these are its spans only. That is so where nothing took longer than "
-          "its "
-          "operation's\nthreshold, or failed; where captures are limited; or where no program used fathom's client "
-          "(docs/triggers.md)",
-          kDim);
-    }
+    if (array_of(timeline_, "captures").empty()) nothing_captured();
+    captures_left_out();
     if (flag_of(timeline_, "truncated")) {
       // What --limit 0 asks for is the most that a server gives.
       const char* cure = options_.max_lines == 0 ? "ask for less, by --span or --capture" : "--limit 0 shows them";
@@ -54,6 +50,27 @@ class TimelineWriter {
   }
 
  private:
+  // Servers of before do not say why.
+  void nothing_captured() {
+    const bool is_explained = std::ranges::any_of(array_of(timeline_, "processes"), [](const auto& process) {
+      return member_of(process, "no_capture").is_object();
+    });
+    std::string text = "\nnothing of its threads was captured: these are its spans only";
+    if (!is_explained) {
+      text +=
+          ". That is so where it was not among the slowest of its\noperation and minute, and did not fail; where "
+          "captures are limited; or where no program used fathom's client";
+    }
+    add(text + " (docs/triggers.md)", kDim);
+  }
+
+  void captures_left_out() {
+    const uint64_t count = number_of(timeline_, "captures_left_out");
+    if (count == 0) return;
+    add("\nleft out: " + plural(count, "capture") + " of other requests that would take too much of the query's memory",
+        kDim);
+  }
+
   void widen(int64_t offset_nano, uint64_t duration_nano) {
     widen(offset_nano);
     if (duration_nano >= kNanosPerMinute) duration_width_ = kLongDurationWidth;
@@ -174,6 +191,7 @@ class TimelineWriter {
     if (uint64_t pid = number_of(process, "pid"); pid != 0) text += "  pid " + std::to_string(pid);
     std::string host = text_of(process, "host_name");
     add(text + (host.empty() ? "" : " on " + printable(host)), kBold);
+    no_capture(process);
     for (const auto& thread : array_of(process, "threads")) write_thread(thread);
     std::vector<TimelineLine> alone = span_lines(process);
     if (!alone.empty()) add("  spans whose thread is not known");
@@ -182,14 +200,32 @@ class TimelineWriter {
     if (others > 0) add("  " + plural(others, "other thread") + " (--all shows them)", kDim);
   }
 
+  void no_capture(const boost::json::value& process) {
+    const boost::json::value& none = member_of(process, "no_capture");
+    const std::string why = text_of(none, "explanation");
+    if (why.empty()) return;
+    const bool has_others = !array_of(process, "captures").empty();
+    // Where a part of it was captured, the explanation says so.
+    const char* what = has_others ? "not captured for this request: " : "nothing was captured: ";
+    add("  " + std::string(flag_of(none, "partial") ? "" : what) + printable(why), kDim);
+  }
+
   void write_thread(const boost::json::value& thread) {
     std::string name = "  thread " + std::to_string(number_of(thread, "tid"));
     if (std::string given = text_of(thread, "name"); !given.empty()) name += " " + printable(given);
     std::string totals = totals_text(thread);
-    add(name + (totals.empty() ? "" : ": " + totals + processors(thread)));
+    add(name + (totals.empty() ? "" : ": " + totals + processors(thread)) + ended_waits(thread));
+    if (array_of(thread, "spans").empty()) {
+      for (const std::string& wait : wait_lines(thread)) add("    " + wait, kDim);
+    }
     ThreadLines lines = thread_lines(thread, options_.max_lines);
     for (const TimelineLine& line : lines.lines) write_line(line);
     rest_of(thread, lines.left_out);
+  }
+
+  static std::string ended_waits(const boost::json::value& thread) {
+    const uint64_t nano = number_of(thread, "ended_waits_nano");
+    return nano == 0 ? "" : "; ended " + format_duration(nano) + " of the request's waits";
   }
 
   static std::string processors(const boost::json::value& thread) {

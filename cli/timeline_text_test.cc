@@ -11,6 +11,7 @@
 #include "cli/api.h"
 #include "cli/text.h"
 #include "cli/timeline_lines.h"
+#include "cli/wait_text.h"
 
 namespace fathom::cli {
 namespace {
@@ -61,6 +62,52 @@ TEST(TimelineText, ColoursAreForTerminalsOnly) {
 TEST(TimelineText, WithoutCapturesItSaysSo) {
   std::string text = timeline_text(parsed_json(R"({"trace_id":"ab","captures":[],"processes":[]})"), {});
   EXPECT_NE(text.find("nothing of its threads was captured"), std::string::npos);
+}
+
+TEST(TimelineText, ASpanThatWasHandedOnHasBothThreads) {
+  const std::string span = R"("operation":"hand","span_id":"01","kind":"internal","offset_nano":0,"duration_nano":5)";
+  auto text = [&](const std::string& more) {
+    return texts_of(thread_lines(parsed_json(R"({"tid":7,"spans":[{)" + span + more + "}]}"), 0));
+  };
+  EXPECT_EQ(text(R"(,"start_tid":7,"end_tid":8)"), "hand  [from thread 7 to 8]\n");
+  EXPECT_EQ(text(""), "hand\n");
+}
+
+TEST(TimelineText, AProcessWithoutCapturesSaysWhy) {
+  const std::string text = timeline_text(
+      parsed_json(R"({"trace_id":"ab","captures":[],"processes":[{"service":"pay","no_capture":{"reason":"memory",)"
+                  R"("explanation":"the memory\u001b for captures was used up"}}]})"),
+      {});
+  EXPECT_NE(text.find("\npay\n  nothing was captured: the memory"), std::string::npos) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << "it comes from a node";
+  EXPECT_NE(text.find("nothing of its threads was captured: these are its spans only (docs/triggers.md)\n"),
+            std::string::npos)
+      << "without guesses: " << text;
+}
+
+TEST(TimelineText, OtherRequestsCapturesAreNotItsOwn) {
+  const std::string text =
+      timeline_text(parsed_json(R"({"trace_id":"ab","captures":[{}],"processes":[{"service":"pay","captures":[0],)"
+                                R"("no_capture":{"reason":"rate","explanation":"too many"}}]})"),
+                    {});
+  EXPECT_NE(text.find("\n  not captured for this request: too many\n"), std::string::npos) << text;
+}
+
+TEST(TimelineText, APartThatIsMissingIsCalledAPart) {
+  const std::string text =
+      timeline_text(parsed_json(R"({"trace_id":"ab","captures":[{}],"processes":[{"service":"pay","captures":[0],)"
+                                R"("no_capture":{"reason":"rate","explanation":"not captured to its end: too many",)"
+                                R"("partial":true}}]})"),
+                    {});
+  EXPECT_NE(text.find("\n  not captured to its end: too many\n"), std::string::npos) << text;
+}
+
+TEST(TimelineText, CapturesThatAreLeftOutAreCounted) {
+  const std::string text =
+      timeline_text(parsed_json(R"({"trace_id":"ab","captures":[{}],"captures_left_out":2,"processes":[]})"), {});
+  EXPECT_NE(text.find("\nleft out: 2 captures of other requests"), std::string::npos) << text;
+  const std::string none = timeline_text(parsed_json(R"({"trace_id":"ab","captures":[{}],"processes":[]})"), {});
+  EXPECT_EQ(none.find("left out"), std::string::npos) << none;
 }
 
 TEST(TimelineText, AWindowWithLostChangesIsNotCalledComplete) {
@@ -141,6 +188,9 @@ TEST(TimelineLines, SystemCallsSayWhatTheyReturned) {
             "read(7, 4096) = EAGAIN\n");
   EXPECT_EQ(text(R"({"name":"mmap","arguments":["0","139641712656111"],"result":139641712656111})"),
             "mmap(0, 0x7f00deadbeef) = 0x7f00deadbeef\n");
+  EXPECT_EQ(
+      text(R"({"name":"futex","arguments":["139641712656111","128"],"operation":"FUTEX_WAIT_PRIVATE","result":0})"),
+      "futex(0x7f00deadbeef, FUTEX_WAIT_PRIVATE) = 0\n");
   EXPECT_EQ(text(R"({"name":"","number":999,"arguments":["0","0"],"under_way":true})"),
             "system call 999(0, 0) ... not over yet\n");
   EXPECT_EQ(text(R"({"name":"poll","arguments":["0","0"],"result":1,"begin_unknown":true})"),
@@ -158,6 +208,25 @@ TEST(TimelineLines, TotalsSayHowMuchWasSeen) {
   EXPECT_EQ(text(""), "");
 }
 
+TEST(TimelineLines, TotalsSayHowMuchWasGuessed) {
+  auto text = [](const std::string& totals) {
+    return totals_text(parsed_json(R"({"state_totals":{)" + totals + "}}"));
+  };
+  EXPECT_EQ(text(R"("running_nano":320000000,"running_guessed_nano":320000000,"guessed_nano":320000000)"),
+            "running 320 ms (guessed)");
+  EXPECT_EQ(text(R"("running_nano":400000000,"sleeping_nano":5000000,"running_guessed_nano":120000000)"),
+            "running 400 ms (120 ms of it guessed), sleeping 5 ms");
+  EXPECT_EQ(text(R"("unknown_nano":681000000,"running_nano":319000000,"running_guessed_nano":319000000)"),
+            "seen 319 ms of 1 s: running 319 ms (guessed), unknown 681 ms");
+}
+
+TEST(TimelineLines, ACallOfWhichItIsNotKnownWhetherItSleptSaysSo) {
+  EXPECT_EQ(texts_of(thread_lines(parsed_json(R"({"system_calls":[{"name":"poll","arguments":["0","0"],"result":1,
+    "duration_nano":681000000,"state_totals":{"unknown_nano":681000000}}]})"),
+                                  0)),
+            "poll(0, 0) = 1  unknown whether it slept for 681 ms\n");
+}
+
 TEST(TimelineText, LongDurationsStandApart) {
   const std::string text = timeline_text(parsed_json(R"({"trace_id":"ab","duration_nano":118000000000,"processes":[{
     "service":"s","threads":[{"tid":1,"offset_nano":0,"duration_nano":118000000000,"spans":[
@@ -166,6 +235,80 @@ TEST(TimelineText, LongDurationsStandApart) {
                                          {});
   EXPECT_NE(text.find("+14.416 ms   1 min 58 s  slow"), std::string::npos) << text;
   EXPECT_NE(text.find("+15.000 ms         5 ms    short"), std::string::npos) << text;
+}
+
+std::string joined_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+TEST(TimelineLines, ManyShortWaitsAreOneSum) {
+  auto text = [](const std::string& members) { return joined_lines(wait_lines(parsed_json("{" + members + "}"))); };
+  const std::string timer = R"({"state":"sleeping","in":"clock_nanosleep","waker":{"interrupt":true},"count":101,)"
+                            R"("total_nano":518000000,"longest_nano":6270000})";
+  const std::string lock = R"({"state":"sleeping","in":"futex","waker":{"pid":7,"tid":8,"name":"holder"},"count":1,)"
+                           R"("total_nano":120000000,"longest_nano":120000000,"guessed_nano":120000000})";
+  const std::string disk = R"({"state":"uninterruptible","count":2,"total_nano":100000000,"longest_nano":90000000})";
+  const std::string queue = R"({"state":"runnable","count":9,"total_nano":200000,"longest_nano":100000})";
+  const std::string sleeps =
+      "waits: sleeping 518 ms in clock_nanosleep, 101 times (longest 6.27 ms), woken by an interrupt\n";
+  EXPECT_EQ(text(R"("waits":[)" + timer + "," + queue + "]"), sleeps) << "the rest is less than a tenth";
+  EXPECT_EQ(text(R"("waits":[)" + timer + "," + lock + "," + disk + "," + queue + "]"),
+            sleeps + "       sleeping 120 ms (guessed) in futex, woken by holder (8)\n" +
+                "       uninterruptible 100 ms, 2 times (longest 90 ms)\n");
+  EXPECT_EQ(text(R"("waits":[)" + timer + "," + lock + "," + disk + R"(],"more_waits":{"count":400,)" +
+                 R"("total_nano":300000000})"),
+            sleeps + "       sleeping 120 ms (guessed) in futex, woken by holder (8)\n" +
+                "       uninterruptible 100 ms, 2 times (longest 90 ms)\n       400 more, 300 ms\n");
+}
+
+TEST(TimelineLines, WithoutSumsTheLongestWaitIsTold) {
+  auto text = [](const std::string& more) {
+    return joined_lines(
+        wait_lines(parsed_json(R"({"longest_wait":{"state":"sleeping","duration_nano":5})" + more + "}")));
+  };
+  EXPECT_EQ(text(""), "waits: sleeping 5 ns\n");
+  EXPECT_EQ(text(R"(,"waits_left_out":true)"), "waits: sleeping 5 ns (the longest; there are too many to add up)\n");
+  EXPECT_TRUE(wait_lines(parsed_json("{}")).empty());
+}
+
+TEST(TimelineText, AThreadWithoutSpansSaysWhatItWaitedFor) {
+  auto text = [](const std::string& spans) {
+    return timeline_text(parsed_json(R"({"processes":[{"service":"s","threads":[{"tid":1,"spans":[)" + spans +
+                                     R"(],"waits":[{"state":"sleeping","in":"futex","count":3,"total_nano":9,)"
+                                     R"("longest_nano":4}]}]}]})"),
+                         {});
+  };
+  const std::string waits = "    waits: sleeping 9 ns in futex, 3 times (longest 4 ns)\n";
+  EXPECT_NE(text("").find(waits), std::string::npos) << text("");
+  EXPECT_EQ(text(R"({"operation":"o"})").find(waits), std::string::npos) << "its spans say so";
+}
+
+TEST(TimelineText, AThreadSaysHowMuchOfTheWaitsItEnded) {
+  const std::string text = timeline_text(parsed_json(R"({"processes":[{"service":"s","threads":[
+    {"tid":1,"name":"a","state_totals":{"running_nano":5},"ended_waits_nano":780000000},{"tid":2,"name":"b"}]}]})"),
+                                         {});
+  EXPECT_NE(text.find("  thread 1 a: running 5 ns; ended 780 ms of the request's waits\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  thread 2 b\n"), std::string::npos) << text;
+}
+
+TEST(TimelineLines, ACallThatWaitsSeveralTimesSaysHowOften) {
+  EXPECT_EQ(texts_of(thread_lines(parsed_json(R"({"system_calls":[{"name":"fsync","arguments":["3","0"],"result":0,
+    "longest_wait":{"state":"uninterruptible","duration_nano":10},
+    "waits":[{"state":"uninterruptible","count":3,"total_nano":30,"longest_nano":10}]}]})"),
+                                  0)),
+            "fsync(3, 0) = 0  uninterruptible 30 ns, 3 times (longest 10 ns)\n");
+}
+
+TEST(TimelineLines, AWaitForAProcessorSaysWhetherAQuotaMayBeTheReason) {
+  auto text = [](const std::string& cause) {
+    return wait_text(parsed_json(R"({"state":"runnable","duration_nano":600000,)" + cause + "}"));
+  };
+  EXPECT_EQ(text(R"("preempted":true)"), "runnable 600 us, preempted");
+  EXPECT_EQ(text(R"("throttled":"possible")"), "runnable 600 us, preempted or throttled by a CPU quota");
+  EXPECT_EQ(text(R"("throttled":"likely")"),
+            "runnable 600 us, probably throttled by a CPU quota: its processor was idle");
 }
 
 TEST(TimelineLines, AnInterruptIsNobody) {

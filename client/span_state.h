@@ -26,10 +26,11 @@ enum SpanFlag : uint8_t {
   kActive = 1,
   kDetailsDropped = 2,  // the last event or link did not fit, so its details have no place
   kHasState = 4,        // the first item is the tracestate
+  kNamesStart = 8,      // it has an attribute with the thread that it started on
 };
 
 inline constexpr uint8_t kTraceFlags = 3;  // of W3C's, those that have a meaning
-inline constexpr uint8_t kRemote = 0x80;
+inline constexpr uint8_t kRemote = pool::kRemoteParent;
 // How the pool has a context's flags, a parent's as well as a link's.
 inline uint8_t stored_flags(const fathom_context& context) {
   return static_cast<uint8_t>((context.flags & kTraceFlags) | (context.remote != 0 ? kRemote : 0));
@@ -58,6 +59,15 @@ inline pool::SpanRecord& record_of(SpanState& span) {
 inline uint32_t items_begin(const SpanState& span) {
   return static_cast<uint32_t>(sizeof(pool::SpanRecord)) +
          reinterpret_cast<const pool::SpanRecord*>(record_bytes(span))->name_bytes;
+}
+
+// The thread that it started on. The items' size is known at its end only; until then, its place has this number.
+// Always in SpanState::record.
+inline void note_start(const ThreadState& thread, SpanState& span) {
+  span.record.item_bytes = thread.writer.tid;
+}
+inline uint32_t start_tid(const SpanState& span) {
+  return span.record.item_bytes;
 }
 
 // Of this process, and open.

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 
+#include "base/span_threads.h"
 #include "client/detail/writer.h"
 #include "client/fathom/trace_c.h"
 #include "client/items.h"
@@ -23,7 +24,7 @@ inline ThreadState& entered_thread() {
 
 // A handler that comes between any two of these leaves the thread as it found it: either without this span or with it.
 // What events belong to is looked at last: until then those of handlers are told of one or the other.
-inline void activate(ThreadState& thread, SpanState& span) {
+FATHOM_INLINED void activate(ThreadState& thread, SpanState& span) {
   span.outer = thread.active;
   span.flags |= kActive;
   signal_fence();
@@ -210,14 +211,37 @@ __attribute__((noinline)) void start_here_slowly(SpanState& span, fathom_text na
   forget(thread, span);
   const SpanState* outer = thread.active;
   begin_here(thread, span, name, kind);
+  note_start(thread, span);
   if (outer != nullptr && (outer->flags & kHasState) != 0) inherit_state(span, get_state(*outer));
   record_of(span).start_ticks = ticks();
+}
+
+// An active span ends on the thread that activated it, and activation has compared the threads.
+FATHOM_INLINED bool says_its_threads(const ThreadState& thread, const SpanState& span) {
+  if ((span.flags & kActive) != 0) return thread.active == &span;
+  return start_tid(span) == thread.writer.tid && (span.flags & kNamesStart) == 0;
 }
 
 FATHOM_INLINED bool ends_simply(const ThreadState& thread, const SpanState& span) {
   const uint32_t generation = live().generation.load(std::memory_order_relaxed);
   return span.generation == generation && thread.generation == generation && span.slab == 0 &&
-         span.bytes <= kInlineBytes && ((span.flags & kActive) == 0 || thread.active == &span) && settings.tsc;
+         span.bytes <= kInlineBytes && says_its_threads(thread, span) && settings.tsc;
+}
+
+// The chunk says on which thread a span ended; one that started on another thread says that itself. Of a span that ends
+// on this thread, or may do so.
+void name_start_thread(const ThreadState& thread, SpanState& span) {
+  if (!is_ours(span) || span.bytes > most_bytes(span)) return;
+  const fathom_text key = {kStartThreadId.data(), kStartThreadId.size()};
+  const uint32_t tid = start_tid(span);
+  if (tid != thread.writer.tid) {
+    set_number(span, key, pool::ItemType::kInt, int64_t{tid});
+    span.flags |= kNamesStart;
+  } else if ((span.flags & kNamesStart) != 0) {
+    const ItemSpan named = find_item(span, pool::ItemTag::kAttribute, key);
+    if (named.begin != named.end) remove_item(span, named);
+    span.flags &= static_cast<uint8_t>(~kNamesStart);
+  }
 }
 
 // No longer active. The child of a fork leaves its parent's spans to its parent.
@@ -230,7 +254,16 @@ __attribute__((noinline)) void end_slowly(SpanState& span) {
   if (span.generation == kNoGeneration) return;
   const uint64_t now = ticks();
   deactivate(this_thread, span);
+  if (is_ours(span)) name_start_thread(entered_thread(), span);
   finish_slowly(span, now);
+}
+
+// No span, one that is active already, or one that was handed from thread to thread.
+__attribute__((noinline)) void activate_slowly(SpanState& span) {
+  if (span.generation == kNoGeneration || (span.flags & kActive) != 0) return;
+  ThreadState& thread = entered_thread();
+  name_start_thread(thread, span);
+  activate(thread, span);
 }
 
 }  // namespace
@@ -246,6 +279,7 @@ void fathom_span_start_here(fathom_span* span, fathom_text name, fathom_kind kin
   SpanState& state = state_of(span);
   if (unlikely(!starts_simply(thread, state, name))) return start_here_slowly(state, name, kind);
   begin_here(thread, state, name, kind);
+  note_start(thread, state);
   state.record.start_ticks = ticks();
 }
 
@@ -256,6 +290,7 @@ void fathom_span_start(fathom_span* span, fathom_text name, fathom_kind kind, co
   const bool continues = is_context(parent);
   const uint8_t flags = continues ? continue_context(thread, state.record, *parent) : begin_trace(thread, state.record);
   begin(thread.generation, state, kind, flags, name);
+  note_start(thread, state);
   if (continues) take_state(state, *parent);
   reinterpret_cast<fathom::pool::SpanRecord*>(record_bytes(state))->start_ticks = ticks();
 }
@@ -282,8 +317,11 @@ void fathom_span_discard(fathom_span* span) {
 
 void fathom_span_activate(fathom_span* span) {
   SpanState& state = state_of(span);
-  if (state.generation == kNoGeneration || (state.flags & kActive) != 0) return;
-  activate(entered_thread(), state);
+  const bool is_simple = state.generation != kNoGeneration && (state.flags & (kActive | kNamesStart)) == 0;
+  if (unlikely(!is_simple)) return activate_slowly(state);
+  ThreadState& thread = entered_thread();
+  if (unlikely(start_tid(state) != thread.writer.tid)) return activate_slowly(state);
+  activate(thread, state);
 }
 
 void fathom_span_deactivate(fathom_span* span) {

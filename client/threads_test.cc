@@ -1,12 +1,16 @@
 #include <fathom/trace.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <latch>
+#include <map>
 #include <set>
+#include <string>
 #include <thread>
 
+#include "base/span_threads.h"
 #include "client/process.h"
 #include "client/testing/pool_reader.h"
 
@@ -18,6 +22,11 @@ using testing::ReadSpan;
 
 constexpr int kTracedThreads = 8;
 constexpr int kSpansEach = 4000;
+
+// The thread that it says it started on; "?": it says none.
+std::string start_thread(const ReadSpan& span) {
+  return span.attribute(std::string(kStartThreadId));
+}
 
 // What each thread stored, by the numbers that it gave its spans.
 class Ledger {
@@ -133,6 +142,79 @@ TEST(Threads, ADetachedSpanGoesFromThreadToThread) {
   const std::vector<ReadSpan> spans = reader.take();
   ASSERT_EQ(spans.size(), 1U);
   EXPECT_EQ(spans[0].attribute("a") + spans[0].attribute("b"), "12");
+}
+
+// The thread that ends a span is the owner of the chunk that the span is in.
+TEST(Threads, ASpanThatEndsOnAnotherThreadNamesTheOneItStartedOn) {
+  PoolReader reader = PoolReader::of_this_process();
+  reader.take();
+  const std::string own_tid = std::to_string(gettid());
+  for (const size_t size : {10U, 3000U}) {
+    DetachedSpan span("handed on");
+    span.set("text", std::string(size, 'x'));
+    std::thread([moved = std::move(span)]() mutable { moved.end(); }).join();
+    const std::vector<ReadSpan> spans = reader.take();
+    ASSERT_EQ(spans.size(), 1U);
+    EXPECT_EQ(start_thread(spans[0]), own_tid);
+    EXPECT_EQ(spans[0].attribute("text"), std::string(size, 'x'));
+  }
+}
+
+// Also where it is active when it ends.
+TEST(Threads, ASpanThatIsActiveElsewhereNamesTheThreadItStartedOn) {
+  PoolReader reader = PoolReader::of_this_process();
+  reader.take();
+  fathom_span span;
+  fathom_span_start_here(&span, {"x", 1}, FATHOM_INTERNAL);
+  std::thread([&span] {
+    { const Span other("the thread is known"); }
+    fathom_span_activate(&span);
+    fathom_span_end(&span);
+  }).join();
+  const std::vector<ReadSpan> spans = reader.take();
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(start_thread(spans[1]), std::to_string(gettid()));
+}
+
+// Its activation there is over when it ends.
+TEST(Threads, ASpanThatWasActiveNamesTheThreadItStartedOnOnlyIfItEndsElsewhere) {
+  PoolReader reader = PoolReader::of_this_process();
+  reader.take();
+  const auto activate = [](DetachedSpan& span) {
+    const Activation active(span);
+    span.set("a", 1);
+  };
+  const auto elsewhere = [](auto work) { std::thread(work).join(); };
+  DetachedSpan here("here"), back("back"), away("away"), twice("twice"), active_again("active again");
+  activate(here);
+  elsewhere([&] { here.end(); });
+  elsewhere([&] { activate(away), away.end(); });
+  elsewhere([&] { activate(twice); });
+  elsewhere([&] { twice.end(); });
+  elsewhere([&] { activate(back), activate(active_again); });
+  back.end();
+  fathom_span_activate(active_again.raw());
+  active_again.end();
+  std::map<std::string, std::string> named;
+  for (const ReadSpan& span : reader.take()) named[span.name] = start_thread(span) + " " + span.attribute("a");
+  const std::string own = std::to_string(gettid()) + " 1";
+  EXPECT_EQ(named, (std::map<std::string, std::string>{
+                       {"here", own}, {"away", own}, {"twice", own}, {"back", "? 1"}, {"active again", "? 1"}}));
+}
+
+TEST(Threads, ASpanThatEndsWhereItStartedNamesNoThread) {
+  PoolReader reader = PoolReader::of_this_process();
+  reader.take();
+  {
+    const Span scoped("scoped");
+    DetachedSpan detached("detached");
+    const Span large(std::string(600, 'x'));
+    DetachedSpan away("there and back");
+    std::thread([&away] { away.set("a", 1); }).join();
+  }
+  const std::vector<ReadSpan> spans = reader.take();
+  ASSERT_EQ(spans.size(), 4U);
+  for (const ReadSpan& span : spans) EXPECT_EQ(start_thread(span), "?") << span.name;
 }
 
 }  // namespace

@@ -92,7 +92,15 @@ struct Collector::Impl {
     context.captures = captures;
     context.streams = options.streams;
     context.answers = options.answers;
+    take_reports();
     return context;
+  }
+  // Of nodes that are not asked: as those of agents.
+  void take_reports() {
+    if (!captures || !options.answers) return;
+    options.answers->set_skipped_sink([weak = std::weak_ptr(captures)](std::vector<store::SkippedCapture> skipped) {
+      if (auto intake = weak.lock()) intake->put_skipped(std::move(skipped));
+    });
   }
   static Result<> bound(Result<std::string> started, std::string& address) {
     if (!started.ok()) return started.error();

@@ -39,6 +39,18 @@ struct Limits {
   void operator()(const CapturePart& part) const {
     check(!part.content.empty() && part.content.size() <= kMostCapturePartBytes);
   }
+  void operator()(const SlowTrace& trace) const {
+    check(!trace.trace_id.is_zero());
+    check_text(trace.operation, kMostNameBytes);
+  }
+  void operator()(const SkippedCaptures& skipped) const {
+    check(skipped.size() <= kMostSkippedCaptures);
+    for (const SkippedCapture& one : skipped) {
+      check(!one.trace_id.is_zero());
+      check_text(one.service, kMostNameBytes);
+      check_text(one.operation, kMostNameBytes);
+    }
+  }
   void operator()(const CaptureAnswer& answer) const {
     check(answer.capture_ids.size() <= kMostCaptureIds);
     check_text(answer.skipped);

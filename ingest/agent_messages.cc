@@ -15,6 +15,9 @@ namespace {
 static_assert(v1::CaptureTrigger_ARRAYSIZE == kCaptureTriggerNames.size() + 1 &&
                   v1::CAPTURE_TRIGGER_REMOTE == static_cast<int>(CaptureTrigger::kRemote),
               "ingest.proto and base/capture_trigger.h have the same triggers");
+static_assert(v1::SkipReason_ARRAYSIZE == kSkipReasonNames.size() + 1 &&
+                  v1::SKIP_REASON_REFUSED == static_cast<int>(SkipReason::kRefused),
+              "ingest.proto and base/skip_reason.h have the same reasons");
 
 // ---- writing
 
@@ -98,7 +101,10 @@ Result<AgentMessage> read(const v1::Hello& message) {
   Hello hello{.protocol_version = message.protocol_version(),
               .host_name = text_of(message.host_name()),
               .agent_version = text_of(message.agent_version()),
-              .takes_requests = message.takes_requests()};
+              .takes_requests = message.takes_requests(),
+              .captures_off = message.captures_off(),
+              .reports_skipped_captures = message.reports_skipped_captures(),
+              .slowest_period_nano = message.slowest_period_nano()};
   bool ids = read_id(message.node_id(), hello.node_id) && read_id(message.instance_id(), hello.instance_id);
   if (!ids || hello.node_id.is_zero() || hello.instance_id.is_zero()) {
     return invalid("a Hello has a node id and an instance id of 16 bytes, not all of them zero");
@@ -122,9 +128,13 @@ Result<AgentMessage> read(const v1::NodeStatus& message) {
                                  .losses = read_losses(message)});
 }
 
-// A trigger that is not known is none; the store refuses that.
+// One that is not known is none; the store refuses that.
+CaptureTrigger read_trigger(v1::CaptureTrigger trigger) {
+  return capture_trigger_of(static_cast<uint64_t>(trigger)).value_or(CaptureTrigger{});
+}
+
 Result<AgentMessage> read(const v1::CaptureBegin& message) {
-  CaptureBegin begin{.trigger = capture_trigger_of(static_cast<uint64_t>(message.trigger())).value_or(CaptureTrigger{}),
+  CaptureBegin begin{.trigger = read_trigger(message.trigger()),
                      .service = name_text_of(message.service()),
                      .pid = message.pid(),
                      .operation = name_text_of(message.operation()),
@@ -134,11 +144,42 @@ Result<AgentMessage> read(const v1::CaptureBegin& message) {
                      .crosses_clock_jump = message.crosses_clock_jump(),
                      .truncated = message.truncated(),
                      .losses = read_losses(message),
-                     .size_bytes = message.size_bytes()};
+                     .size_bytes = message.size_bytes(),
+                     .content_is_stored = message.content_is_stored()};
   bool ids = read_id(message.capture_id(), begin.id) && read_optional_id(message.trace_id(), begin.trace_id) &&
              read_optional_id(message.span_id(), begin.span_id) && read_optional_id(message.sha256(), begin.sha256);
   if (!ids || begin.id.is_zero()) return invalid("a CaptureBegin has an id of a wrong size");
   return AgentMessage(std::move(begin));
+}
+
+Result<AgentMessage> read(const v1::SlowTrace& message) {
+  SlowTrace trace{.trace_id = {}, .operation = name_text_of(message.operation()), .hold_nano = message.hold_nano()};
+  if (!read_id(message.trace_id(), trace.trace_id) || trace.trace_id.is_zero()) {
+    return invalid("a SlowTrace has a trace id of 16 bytes, not all of them zero");
+  }
+  return AgentMessage(std::move(trace));
+}
+
+// False: an id has a wrong size.
+bool read(const v1::SkippedCapture& message, SkippedCapture& skipped) {
+  skipped.trigger = read_trigger(message.trigger());
+  skipped.reason = skip_reason_of(static_cast<uint64_t>(message.reason())).value_or(SkipReason{});
+  skipped.service = name_text_of(message.service());
+  skipped.pid = message.pid();
+  skipped.operation = name_text_of(message.operation());
+  skipped.skipped_unix_nano = message.skipped_unix_nano();
+  const bool ids =
+      read_id(message.trace_id(), skipped.trace_id) && read_optional_id(message.span_id(), skipped.span_id);
+  return ids && !skipped.trace_id.is_zero();
+}
+
+Result<AgentMessage> read(const v1::SkippedCaptures& message) {
+  SkippedCaptures skipped;
+  for (const v1::SkippedCapture& one : message.captures()) {
+    if (skipped.size() == kMostSkippedCaptures) break;
+    if (!read(one, skipped.emplace_back())) return invalid("a SkippedCapture has an id of a wrong size");
+  }
+  return AgentMessage(std::move(skipped));
 }
 
 Result<AgentMessage> read(const v1::CaptureAnswer& message) {
@@ -268,6 +309,10 @@ Result<AgentMessage> parse_kind(const WireField& field) {
       return parse_small<v1::CaptureAnswer>(field.bytes);
     case bytes_field(Kind::kTracepointAnswer):
       return parse_tracepoint_answer(field.bytes);
+    case bytes_field(Kind::kSlowTrace):
+      return parse_small<v1::SlowTrace>(field.bytes);
+    case bytes_field(Kind::kSkippedCaptures):
+      return parse_small<v1::SkippedCaptures>(field.bytes);
     default:
       return AgentMessage(UnknownMessage());
   }
@@ -294,6 +339,9 @@ std::string encode(const Hello& hello) {
   out.set_host_name(text_of(hello.host_name));
   out.set_agent_version(text_of(hello.agent_version));
   out.set_takes_requests(hello.takes_requests);
+  out.set_captures_off(hello.captures_off);
+  out.set_reports_skipped_captures(hello.reports_skipped_captures);
+  out.set_slowest_period_nano(hello.slowest_period_nano);
   return message.SerializeAsString();
 }
 
@@ -335,6 +383,32 @@ std::string encode(const CaptureBegin& begin) {
   write_losses(begin.losses, out);
   out.set_size_bytes(begin.size_bytes);
   out.set_sha256(optional_bytes_of(begin.sha256));
+  out.set_content_is_stored(begin.content_is_stored);
+  return message.SerializeAsString();
+}
+
+std::string encode(const SlowTrace& trace) {
+  v1::AgentMessage message;
+  message.mutable_slow_trace()->set_trace_id(bytes_of(trace.trace_id));
+  message.mutable_slow_trace()->set_operation(name_text_of(trace.operation));
+  message.mutable_slow_trace()->set_hold_nano(trace.hold_nano);
+  return message.SerializeAsString();
+}
+
+std::string encode(const SkippedCaptures& skipped) {
+  v1::AgentMessage message;
+  v1::SkippedCaptures& out = *message.mutable_skipped_captures();
+  for (size_t i = 0; i < std::min(skipped.size(), kMostSkippedCaptures); ++i) {
+    v1::SkippedCapture& one = *out.add_captures();
+    one.set_trace_id(bytes_of(skipped[i].trace_id));
+    one.set_span_id(optional_bytes_of(skipped[i].span_id));
+    one.set_trigger(static_cast<v1::CaptureTrigger>(skipped[i].trigger));
+    one.set_reason(static_cast<v1::SkipReason>(skipped[i].reason));
+    one.set_service(name_text_of(skipped[i].service));
+    one.set_pid(skipped[i].pid);
+    one.set_operation(name_text_of(skipped[i].operation));
+    one.set_skipped_unix_nano(skipped[i].skipped_unix_nano);
+  }
   return message.SerializeAsString();
 }
 

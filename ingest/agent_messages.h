@@ -24,6 +24,9 @@ std::string encode(const Hello& hello);
 std::string encode(const ClockProbe& probe);
 std::string encode(const NodeStatus& status);
 std::string encode(const CaptureBegin& begin);
+std::string encode(const SlowTrace& trace);
+// The first kMostSkippedCaptures of them.
+std::string encode(const SkippedCaptures& skipped);
 std::string encode(const CaptureAnswer& answer);
 // At most a MiB of it; says so when there was more.
 std::string encode(const TracepointAnswer& answer);
@@ -35,7 +38,7 @@ std::string capture_part_head(const CaptureId& id, uint64_t offset, uint64_t con
 
 struct UnknownMessage {};
 using AgentMessage = std::variant<UnknownMessage, Hello, Batch, ClockProbe, NodeStatus, CaptureBegin, CapturePart,
-                                  CaptureAnswer, TracepointAnswer>;
+                                  CaptureAnswer, TracepointAnswer, SlowTrace, SkippedCaptures>;
 Result<AgentMessage> parse_agent_message(std::string_view message);
 
 // Of a message of which only the first bytes are at hand; nothing when they do not say.

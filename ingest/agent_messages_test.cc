@@ -94,7 +94,9 @@ TEST(AgentMessages, AHelloComesBack) {
                     .instance_id = filled<InstanceId>(2),
                     .host_name = "db-1",
                     .agent_version = "1.2",
-                    .takes_requests = true};
+                    .takes_requests = true,
+                    .reports_skipped_captures = true,
+                    .slowest_period_nano = 60'000'000'000};
   Result<Hello> back = read<Hello>(encode(hello));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->protocol_version, kProtocolVersion);
@@ -103,12 +105,24 @@ TEST(AgentMessages, AHelloComesBack) {
   EXPECT_EQ(back->host_name, "db-1");
   EXPECT_EQ(back->agent_version, "1.2");
   EXPECT_TRUE(back->takes_requests);
+  EXPECT_FALSE(back->captures_off);
+  EXPECT_TRUE(back->reports_skipped_captures);
+  EXPECT_EQ(back->slowest_period_nano, 60'000'000'000u);
   for (auto change : {+[](Hello& one) { one.node_id = {}; }, +[](Hello& one) { one.instance_id = {}; },
                       +[](Hello& one) { one.protocol_version = 0; }}) {
     Hello wrong = hello;
     change(wrong);
     EXPECT_EQ(read<Hello>(encode(wrong)).error().code, ErrorCode::kInvalid);
   }
+}
+
+TEST(AgentMessages, AnAgentWithoutCapturesSaysSo) {
+  Hello hello{.node_id = filled<NodeId>(1), .instance_id = filled<InstanceId>(2), .captures_off = true};
+  const Result<Hello> back = read<Hello>(encode(hello));
+  ASSERT_TRUE(back.ok());
+  EXPECT_TRUE(back->captures_off);
+  EXPECT_FALSE(back->reports_skipped_captures) << "as of an older agent, which says none of these";
+  EXPECT_EQ(back->slowest_period_nano, 0u);
 }
 
 TEST(AgentMessages, AStatusComesBack) {
@@ -173,6 +187,13 @@ TEST(AgentMessages, ACapturesBeginningComesBack) {
   EXPECT_EQ(begin->trigger, CaptureTrigger::kCrash);
   EXPECT_EQ(begin->clock, (ClockOffset{-1, 300}));
   EXPECT_EQ(begin->losses, (Losses{{"torn", 4}}));
+}
+
+TEST(AgentMessages, ABeginningSaysThatNoPartsFollow) {
+  CaptureBegin begin = full_begin();
+  EXPECT_FALSE(read<CaptureBegin>(encode(begin))->content_is_stored);
+  begin.content_is_stored = true;
+  EXPECT_TRUE(read<CaptureBegin>(encode(begin))->content_is_stored);
 }
 
 TEST(AgentMessages, WhatIsNotKnownOfACaptureIsNotSaid) {
@@ -283,6 +304,80 @@ TEST(AgentMessages, APartIsItsHeadAndItsBytes) {
     EXPECT_FALSE(read<CapturePart>(capture_part_head(id, 1, size) + std::string(size, 'x')).ok()) << size;
   }
   EXPECT_EQ(to_hex(capture_part_head(id, 300, 5)), "321c0a10abababababababababababababababab10ac021a05");
+}
+
+// ---- slow traces
+
+TEST(AgentMessages, ASlowTraceComesBack) {
+  Result<SlowTrace> back = read<SlowTrace>(encode(SlowTrace{filled<TraceId>(3), "GET /cart", 95}));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->trace_id, filled<TraceId>(3));
+  EXPECT_EQ(back->operation, "GET /cart");
+  EXPECT_EQ(back->hold_nano, 95u);
+  EXPECT_FALSE(read<SlowTrace>(encode(SlowTrace{})).ok()) << "of no trace";
+}
+
+// ---- skipped captures
+
+SkippedCapture full_skipped() {
+  return {.trace_id = filled<TraceId>(0x22),
+          .span_id = filled<SpanId>(0x33),
+          .trigger = CaptureTrigger::kSlow,
+          .reason = SkipReason::kMemory,
+          .service = "checkout",
+          .pid = 7,
+          .operation = "GET /",
+          .skipped_unix_nano = 1};
+}
+
+TEST(AgentMessages, SkippedCapturesComeBack) {
+  SkippedCapture other{.trace_id = filled<TraceId>(4)};
+  const SkippedCaptures skipped{full_skipped(), other};
+  Result<SkippedCaptures> back = read<SkippedCaptures>(encode(skipped));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(*back, (SkippedCaptures{full_skipped(), other}));
+}
+
+// The bytes of version 1.
+TEST(AgentMessages, ASkippedCaptureIsThis) {
+  EXPECT_EQ(to_hex(encode(SkippedCaptures{full_skipped()})),
+            "523e0a3c0a10222222222222222222222222222222221208333333333333333318022005"
+            "2a08636865636b6f75743007" +
+                std::string("3a05474554202f410100000000000000"));
+}
+
+TEST(AgentMessages, SkippedCapturesAreCutToTheirLimits) {
+  SkippedCapture longest = full_skipped();
+  longest.service = longest.operation = std::string(5'000, 'n');
+  const std::string bytes = encode(SkippedCaptures(1'000, longest));
+  EXPECT_LE(bytes.size(), kMostSmallMessageBytes);
+  Result<SkippedCaptures> back = read<SkippedCaptures>(bytes);
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->size(), kMostSkippedCaptures);
+  EXPECT_EQ(back->back().operation, std::string(kMostNameBytes, 'n'));
+  v1::AgentMessage many;
+  for (size_t i = 0; i < 2 * kMostSkippedCaptures; ++i) {
+    many.mutable_skipped_captures()->add_captures()->set_trace_id(std::string(16, 't'));
+  }
+  EXPECT_EQ(read<SkippedCaptures>(many)->size(), kMostSkippedCaptures);
+}
+
+TEST(AgentMessages, ASkippedCaptureHasATraceAndMayHaveAReasonOfLater) {
+  v1::AgentMessage message;
+  v1::SkippedCapture& one = *message.mutable_skipped_captures()->add_captures();
+  EXPECT_FALSE(read<SkippedCaptures>(message).ok()) << "of no trace";
+  one.set_trace_id("short");
+  EXPECT_FALSE(read<SkippedCaptures>(message).ok());
+  one.set_trace_id(std::string(16, 't'));
+  one.set_span_id("short");
+  EXPECT_FALSE(read<SkippedCaptures>(message).ok());
+  one.clear_span_id();
+  one.set_reason(static_cast<v1::SkipReason>(200));
+  one.set_trigger(static_cast<v1::CaptureTrigger>(200));
+  Result<SkippedCaptures> back = read<SkippedCaptures>(message);
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->front().reason, SkipReason{});
+  EXPECT_EQ(back->front().trigger, CaptureTrigger{});
 }
 
 // ---- answers

@@ -42,7 +42,8 @@ Enum place_of(const Values& values, Value value, Enum unknown) {
 CollectorMessage read(const v1::Welcome& welcome) {
   return Welcome{text_of(welcome.collector_version()), welcome.max_batch_bytes(),
                  welcome.max_unacknowledged_bytes(),   welcome.max_unacknowledged_batches(),
-                 welcome.max_capture_bytes(),          welcome.max_capture_bytes_under_way()};
+                 welcome.max_capture_bytes(),          welcome.max_capture_bytes_under_way(),
+                 welcome.shares_capture_contents()};
 }
 
 CollectorMessage read(const v1::Ack& ack) {
@@ -85,6 +86,7 @@ std::string fault_of(const CaptureRequest& request) {
   if (request.trace_id.is_zero() && request.pid == 0 && request.service.empty()) {
     return "the request does not say whose detail";
   }
+  if (request.hold_nano > 0 && request.trace_id.is_zero()) return "only what belongs to a trace can be held";
   return "";
 }
 
@@ -97,7 +99,8 @@ CollectorMessage read(const v1::CaptureRequest& message) {
                                .start_unix_nano = message.start_unix_nano(),
                                .end_unix_nano = message.end_unix_nano(),
                                .duration_nano = message.duration_nano(),
-                               .reason = text_of(message.reason())},
+                               .reason = text_of(message.reason()),
+                               .hold_nano = message.hold_nano()},
                               ""};
   const bool ids = read_optional_id(message.trace_id(), asked.request.trace_id) &&
                    read_optional_id(message.node_id(), asked.request.node_id);
@@ -155,6 +158,7 @@ std::string encode(const Welcome& welcome) {
   out.set_max_unacknowledged_batches(welcome.max_unacknowledged_batches);
   out.set_max_capture_bytes(welcome.max_capture_bytes);
   out.set_max_capture_bytes_under_way(welcome.max_capture_bytes_under_way);
+  out.set_shares_capture_contents(welcome.shares_capture_contents);
   return message.SerializeAsString();
 }
 
@@ -232,6 +236,7 @@ std::string encode(const CaptureRequest& request) {
   out.set_end_unix_nano(request.end_unix_nano);
   out.set_duration_nano(request.duration_nano);
   out.set_reason(text_of(request.reason));
+  out.set_hold_nano(request.hold_nano);
   return message.SerializeAsString();
 }
 

@@ -43,13 +43,14 @@ TEST(CollectorMessages, WhatIsNoMessage) {
 }
 
 TEST(CollectorMessages, AWelcomeComesBack) {
-  const Welcome welcome = heard<Welcome>(encode(Welcome{"1.0", 1, 2, 3, 4, 5}));
+  const Welcome welcome = heard<Welcome>(encode(Welcome{"1.0", 1, 2, 3, 4, 5, true}));
   EXPECT_EQ(welcome.collector_version, "1.0");
   EXPECT_EQ(welcome.max_batch_bytes, 1u);
   EXPECT_EQ(welcome.max_unacknowledged_bytes, 2u);
   EXPECT_EQ(welcome.max_unacknowledged_batches, 3u);
   EXPECT_EQ(welcome.max_capture_bytes, 4u);
   EXPECT_EQ(welcome.max_capture_bytes_under_way, 5u);
+  EXPECT_TRUE(welcome.shares_capture_contents);
   const v1::Welcome said = sent(encode(welcome)).welcome();
   EXPECT_EQ(said.protocol_version(), kProtocolVersion);
   EXPECT_EQ(said.max_batch_bytes(), 1u);
@@ -57,9 +58,11 @@ TEST(CollectorMessages, AWelcomeComesBack) {
   EXPECT_EQ(said.max_unacknowledged_batches(), 3u);
   EXPECT_EQ(said.max_capture_bytes(), 4u);
   EXPECT_EQ(said.max_capture_bytes_under_way(), 5u);
+  EXPECT_TRUE(said.shares_capture_contents());
   v1::CollectorMessage older;
   older.mutable_welcome()->set_protocol_version(1);
   EXPECT_EQ(heard<Welcome>(older).max_capture_bytes, 0u) << "takes no captures";
+  EXPECT_FALSE(heard<Welcome>(older).shares_capture_contents);
 }
 
 TEST(CollectorMessages, AnAckComesBack) {

@@ -42,7 +42,8 @@ struct CaptureRequest {
   uint64_t start_unix_nano = 0;   // of the collector's clock; 0: as proto/ingest.proto says
   uint64_t end_unix_nano = 0;
   uint64_t duration_nano = 0;
-  std::string reason;  // for people
+  std::string reason;      // for people
+  uint64_t hold_nano = 0;  // to be kept by the agent for so long, and not sent before it is asked again without this
   bool operator==(const CaptureRequest&) const = default;
 };
 struct CaptureAnswer {

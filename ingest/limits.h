@@ -14,7 +14,7 @@ namespace fathom::ingest {
 inline constexpr uint64_t kBatchBytesBeforeWelcome = 1536 << 10;
 
 // Of an agent's message that is read as a whole: of all but a Batch, a CapturePart and a TracepointAnswer. The longest
-// that agents send are some 20 KiB.
+// that agents send are some 50 KiB.
 inline constexpr size_t kMostSmallMessageBytes = 64 << 10;
 // Of a collector's message.
 inline constexpr size_t kMostCollectorMessageBytes = 4 << 20;
@@ -24,6 +24,9 @@ inline constexpr size_t kMostNameBytes = 1024;
 // Lists are cut to so many entries.
 inline constexpr size_t kMostLosses = 64;
 inline constexpr size_t kMostCaptureIds = 1024;
+// Of one SkippedCaptures: with the longest names they fit into a small message.
+inline constexpr size_t kMostSkippedCaptures = 24;
+static_assert(kMostSkippedCaptures * (2 * kMostNameBytes + 128) <= kMostSmallMessageBytes);
 // Of one TracepointAnswer; tracepoints over all programs.
 inline constexpr size_t kMostTracepointAnswerBytes = 1 << 20;
 inline constexpr size_t kMostPrograms = 1024;

@@ -16,6 +16,7 @@
 #include "base/clock_offset.h"
 #include "base/ids.h"
 #include "base/sha256.h"
+#include "base/skip_reason.h"
 #include "ingest/control.h"
 
 namespace fathom::ingest {
@@ -34,7 +35,10 @@ struct Hello {
   InstanceId instance_id;
   std::string host_name;
   std::string agent_version;
-  bool takes_requests = false;  // it answers what control.h asks
+  bool takes_requests = false;            // it answers what control.h asks
+  bool captures_off = false;              // it makes no captures, whatever happens
+  bool reports_skipped_captures = false;  // it sends SkippedCaptures; an agent that does not say so may be an older one
+  uint64_t slowest_period_nano = 0;       // of each such period it captures the slowest requests; 0: not known
 };
 
 struct Batch {
@@ -75,8 +79,30 @@ struct CaptureBegin {
   bool truncated = false;
   Losses losses;
   uint64_t size_bytes = 0;
-  Sha256 sha256;  // of the content; zero: not computed
+  Sha256 sha256;                   // of the content; zero: not computed
+  bool content_is_stored = false;  // as another capture's: no parts follow
 };
+
+// A request that may turn out to be among the slowest: the other nodes of its trace are to hold what they have of it.
+struct SlowTrace {
+  TraceId trace_id;
+  std::string operation;
+  uint64_t hold_nano = 0;  // for how long
+};
+
+// A trace of which the agent has no capture, though something triggered one.
+struct SkippedCapture {
+  TraceId trace_id;
+  SpanId span_id;  // of the span that was the reason; zero: none
+  CaptureTrigger trigger = CaptureTrigger::kRequested;
+  SkipReason reason = SkipReason::kRate;  // 0: one that is not known yet
+  std::string service;
+  uint32_t pid = 0;
+  std::string operation;
+  uint64_t skipped_unix_nano = 0;  // of the agent's clock
+  bool operator==(const SkippedCapture&) const = default;
+};
+using SkippedCaptures = std::vector<SkippedCapture>;
 
 struct CapturePart {
   CaptureId id;
@@ -93,6 +119,7 @@ struct Welcome {
   uint32_t max_unacknowledged_batches = 0;
   uint64_t max_capture_bytes = 0;  // 0: takes none
   uint64_t max_capture_bytes_under_way = 0;
+  bool shares_capture_contents = false;  // a CaptureBegin may say that its content is stored
 };
 
 struct Ack {

@@ -15,6 +15,7 @@
 #include "base/capture_trigger.h"
 #include "ingest/control.h"
 #include "ingest/stream.h"
+#include "node-agent/uplink/clock_offset.h"
 
 namespace fathom::agent {
 
@@ -44,6 +45,8 @@ class ControlHandler {
 struct OutgoingCapture {
   ingest::CaptureBegin begin;                  // but for its clock and size, which are the uplink's to say
   std::shared_ptr<const std::string> content;  // capture/encode.h
+  LocalInstant made;                           // CaptureOutbox::mark() of then; it may be sent much later
+  bool can_wait = false;                       // until those that cannot are sent
 };
 
 enum class CaptureFate {
@@ -57,8 +60,15 @@ enum class CaptureFate {
 class CaptureOutbox {
  public:
   virtual ~CaptureOutbox() = default;
+  // Now. A capture's times are those of this host's clock when it was made, and so is the offset that it is sent with.
+  virtual LocalInstant mark() = 0;
   // `done` is called once, later, on the loop; never after the outbox was destroyed.
   virtual void send(OutgoingCapture capture, std::function<void(CaptureFate)> done) = 0;
+  // Not kept while the collector is away: by the time that it is back, there is nothing to hold any more.
+  virtual void announce(ingest::SlowTrace trace) = 0;
+  // Of traces that are not captured. False: the collector is away, and whoever keeps them may try again. Not
+  // acknowledged: what is on its way when the stream ends is lost.
+  virtual bool report_skipped(const ingest::SkippedCaptures& skipped) = 0;
 };
 
 }  // namespace fathom::agent

@@ -1,5 +1,6 @@
 #include "query/capture_routes.h"
 
+#include "base/time.h"
 #include "query/captures.h"
 #include "query/lost_batches.h"
 #include "query/queries.h"
@@ -88,6 +89,7 @@ TimelineQuery timeline_query(Params& params, std::optional<Error>& fault) {
   query.capture = param_id<store::CaptureId>(params, "capture", "a capture id", fault);
   query.all = params.flag("all");
   query.most_items = params.number("limit", 1, kMostTimelineItems, kTimelineItems);
+  query.now_unix_nano = now_unix_nano();
   return query;
 }
 

@@ -31,9 +31,9 @@ Result<std::string> read_all(store::CaptureStore& store, const store::CaptureInf
   return corrupt("the content of capture " + info.id.hex() + " is not what was stored");
 }
 
-capture::DecodeLimits limits_within(const store::QueryBudget& budget) {
+capture::DecodeLimits limits_within(const store::QueryBudget& budget, uint64_t most_bytes) {
   capture::DecodeLimits limits = kDecodeLimits;
-  limits.most_memory_bytes = std::min(limits.most_memory_bytes, budget.left_bytes());
+  limits.most_memory_bytes = std::min({limits.most_memory_bytes, budget.left_bytes(), most_bytes});
   return limits;
 }
 
@@ -76,16 +76,17 @@ Result<std::string> run_content(const Stores& stores, const store::CaptureId& id
 }
 
 Result<capture::Capture> decoded_content(const Stores& stores, const store::StoredCapture& stored,
-                                         store::QueryBudget& budget) {
+                                         store::QueryBudget& budget, uint64_t most_bytes) {
   if (stores.captures == nullptr) return no_capture(stored.info.id);
   auto content = read_all(*stores.captures, stored.info, budget);
   if (!content) return content.error();
-  const capture::DecodeLimits limits = limits_within(budget);
+  const capture::DecodeLimits limits = limits_within(budget, most_bytes);
   uint64_t taken = 0;
   auto decoded = capture::decode(*content, limits, &taken);
   // One that needs more than its limit is a capture's fault; one that needs more than is left ends the query.
   bool too_much = !decoded && decoded.error().code == ErrorCode::kExhausted;
-  if (too_much && limits.most_memory_bytes < kDecodeLimits.most_memory_bytes) taken = limits.most_memory_bytes + 1;
+  const uint64_t limit = std::min(kDecodeLimits.most_memory_bytes, most_bytes);
+  if (too_much && limits.most_memory_bytes < limit) taken = limits.most_memory_bytes + 1;
   if (auto paid = budget.spend(taken); !paid) return paid.error();
   return decoded;
 }

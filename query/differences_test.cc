@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "base/process_attributes.h"
+#include "base/span_threads.h"
 #include "base/time.h"
 #include "query/graph.h"
 #include "query/testing/sample_store.h"
@@ -14,7 +16,8 @@ namespace {
 using testing::kAfterSample;
 using testing::kSampleStart;
 
-// A thousand requests of which every tenth is slow; all slow ones are of version 2, most of a gold customer's.
+// A thousand requests of which every tenth is slow; all slow ones are of version 2, most of a gold customer's. What
+// agents add to their resources says no more than the host.
 void add_requests(testing::SampleStore& store) {
   for (uint64_t n = 0; n < 1000; ++n) {
     bool slow = n % 10 == 0;
@@ -29,6 +32,8 @@ void add_requests(testing::SampleStore& store) {
         {"service.name", store::ValueView::of_string("checkout")},
         {"service.version", store::ValueView::of_int(slow || n % 4 == 1 ? 2 : 1)},
         {"host.name", store::ValueView::of_string(slow || n % 4 == 1 ? "shop-2" : "shop-1")},
+        {kProcessIdAttribute, store::ValueView::of_int(slow || n % 4 == 1 ? 2 : 1)},
+        {kNodeIdAttribute, store::ValueView::of_string(slow || n % 4 == 1 ? "b" : "a")},
     };
     store::SpanView span;
     span.name = "pay";
@@ -111,6 +116,22 @@ TEST(Differences, GreatestFirstWithCounts) {
 TEST(Differences, WhatEachSpanHasOnceIsNoDifference) {
   for (const Difference& difference : ask_differences(slow_ones()).differences)
     EXPECT_NE(difference.trait.key, "request.id");
+}
+
+// Agents add it to all spans; of a service with a thread for each client it would be the greatest difference.
+TEST(Differences, AThreadIsNone) {
+  testing::SampleStore store;
+  for (uint64_t n = 0; n < 1000; ++n) {
+    const bool slow = n % 10 == 0;
+    store::AttributeView own[] = {{kThreadId, store::ValueView::of_int(slow ? 7 : 8)},
+                                  {kStartThreadId, store::ValueView::of_int(slow ? 9 : 8)},
+                                  {"customer", store::ValueView::of_string(slow ? "gold" : "lead")}};
+    add_span(store, "checkout", {.name = "pay", .attributes = own}, n, 1, slow ? kNanosPerSecond : testing::kMilli);
+  }
+  DifferencesAnswer answer = ask_differences(slow_ones(), store);
+  ASSERT_EQ(answer.differences.size(), 1u);
+  EXPECT_EQ(answer.differences[0].trait.key, "customer");
+  EXPECT_TRUE(answer.differences[0].also.empty());
 }
 
 TEST(Differences, OfASelectionOfNothingOrOfEverything) {

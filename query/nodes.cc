@@ -31,8 +31,12 @@ void write_node(net::JsonWriter& out, const NodeRow& node) {
   out.member("connected", node.connected);
   out.member("first_seen_unix_nano", std::to_string(node.first_seen_unix_nano));
   out.member("last_seen_unix_nano", std::to_string(node.last_seen_unix_nano));
+  out.member("agent_since_unix_nano", std::to_string(node.agent_since_unix_nano));
   write_clock(out, node);
   out.member("programs", node.programs);
+  out.member("captures_off", node.captures_off);
+  out.member("reports_skipped_captures", node.reports_skipped_captures);
+  out.member("slowest_period_nano", node.slowest_period_nano);
   out.member("acknowledged_spans", node.acknowledged_spans);
   out.member("spool_bytes", node.spool_bytes);
   out.member("spool_limit_bytes", node.spool_limit_bytes);

@@ -98,9 +98,12 @@ TEST_F(QueryServerTest, NodesAreThoseOfTheSource) {
   NodeRow full{.node_id = "aa", .host_name = "db-1", .agent_version = "0.1.0", .connected = true};
   full.first_seen_unix_nano = 1'795'221'000'000'000'001;
   full.last_seen_unix_nano = 1'795'221'000'000'000'002;
+  full.agent_since_unix_nano = 1'795'221'000'000'000'003;
   full.clock = ClockOffset{-7'200'000'000'000, 12'000};
   full.clock_measured_unix_nano = 3;
   full.programs = 4;
+  full.captures_off = full.reports_skipped_captures = true;
+  full.slowest_period_nano = 60'000'000'000;
   full.acknowledged_spans = 5;
   full.spool_bytes = 6;
   full.spool_limit_bytes = 7;
@@ -110,10 +113,14 @@ TEST_F(QueryServerTest, NodesAreThoseOfTheSource) {
   EXPECT_EQ(
       get("/api/v1/nodes").body,
       R"({"nodes":[{"node_id":"00ff","host_name":"a\"b","agent_version":"","connected":false,"first_seen_unix_nano":"0",)"
-      R"("last_seen_unix_nano":"0","programs":0,"acknowledged_spans":0,"spool_bytes":0,"spool_limit_bytes":0,)"
+      R"("last_seen_unix_nano":"0","agent_since_unix_nano":"0","programs":0,"captures_off":false,)"
+      R"("reports_skipped_captures":false,)"
+      R"("slowest_period_nano":0,"acknowledged_spans":0,"spool_bytes":0,"spool_limit_bytes":0,)"
       R"("resident_bytes":0,"losses":[]},{"node_id":"aa","host_name":"db-1","agent_version":"0.1.0","connected":true,)"
       R"("first_seen_unix_nano":"1795221000000000001","last_seen_unix_nano":"1795221000000000002",)"
+      R"("agent_since_unix_nano":"1795221000000000003",)"
       R"("clock":{"offset_nano":-7200000000000,"error_nano":12000,"measured_unix_nano":"3"},"programs":4,)"
+      R"("captures_off":true,"reports_skipped_captures":true,"slowest_period_nano":60000000000,)"
       R"("acknowledged_spans":5,"spool_bytes":6,"spool_limit_bytes":7,"resident_bytes":8,)"
       R"("losses":[{"reason":"pool_full","count":9}]}]})");
 }

@@ -1,14 +1,20 @@
 #include "query/span_traits.h"
 
+#include "base/process_attributes.h"
+#include "base/span_threads.h"
+
 namespace fathom::query {
 
 namespace {
 
 using store::ValueType;
 
-// Keys that say no more than what is counted already.
+// Keys that say no more than what is counted already: host and process have names of their own. And the threads that
+// agents add, which timelines are for.
 bool is_told_otherwise(TraitOf of, std::string_view key) {
-  return of == TraitOf::kResource && (key == "service.name" || key == "service.namespace");
+  if (of == TraitOf::kAttribute) return key == kThreadId || key == kStartThreadId;
+  if (of != TraitOf::kResource) return false;
+  return key == "service.name" || key == "service.namespace" || key == kProcessIdAttribute || key == kNodeIdAttribute;
 }
 
 // A number that names one thing of many: a bound of it says nothing.

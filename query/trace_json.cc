@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/process_attributes.h"
 #include "net/json_writer.h"
 #include "query/captures.h"
 #include "query/instant_json.h"
@@ -85,12 +86,23 @@ void member_if(JsonWriter& json, std::string_view name, std::string_view text) {
   if (!text.empty()) json.member(name, text);
 }
 
+// The agent's number of a process that has no other one for itself would be there twice.
+std::vector<store::AttributeView> shown_attributes(const store::ResourceView& resource) {
+  std::vector<store::AttributeView> shown(resource.attributes.begin(), resource.attributes.end());
+  const auto own = std::ranges::find(resource.attributes, std::string_view("process.pid"), &store::AttributeView::key);
+  if (own == resource.attributes.end()) return shown;
+  std::erase_if(shown, [&](const store::AttributeView& attribute) {
+    return attribute.key == kProcessIdAttribute && attribute.value == own->value;
+  });
+  return shown;
+}
+
 std::string resource_text(const StoredSpan& stored) {
   std::string text;
   JsonWriter json(text);
   json.begin_object().member("service", stored.service);
   member_if(json, "service_namespace", stored.service_namespace);
-  write_attributes(json.key("attributes"), stored.resource.attributes);
+  write_attributes(json.key("attributes"), shown_attributes(stored.resource));
   write_cut_keys(json, stored.resource.attributes);
   member_if(json, "schema_url", stored.resource.schema_url);
   member_if(json, "dropped_attributes_count", stored.resource.dropped_attributes_count);

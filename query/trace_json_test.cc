@@ -83,6 +83,25 @@ TEST(TraceJson, LeavesNothingOut) {
   EXPECT_EQ(trace["resources"].as_array().size(), 1u);
 }
 
+// Agents say it of every process; only in a pid namespace it is another number.
+TEST(TraceJson, AProcessIdIsNotShownTwice) {
+  testing::SampleStore store;
+  const auto attributes_with = [&](uint64_t trace, int64_t node_pid) {
+    const AttributeView resource[] = {{"process.pid", ValueView::of_int(7)},
+                                      {"fathom.process.id", ValueView::of_int(node_pid)},
+                                      {"fathom.node.id", ValueView::of_string("0d")}};
+    store.add({.trace_id = testing::sample_trace_id(trace), .span_id = testing::sample_span_id(1), .name = "work"},
+              resource);
+    store::QueryBudget budget;
+    const auto document = run_trace(store, testing::sample_trace_id(trace), budget);
+    EXPECT_TRUE(document.ok());
+    const boost::json::value shown = boost::json::parse(document.ok() ? *document : R"({"resources":[{}]})");
+    return boost::json::serialize(shown.at("resources").as_array().at(0).at("attributes"));
+  };
+  EXPECT_EQ(attributes_with(80, 7), R"({"process.pid":7,"fathom.node.id":"0d"})");
+  EXPECT_EQ(attributes_with(81, 5000), R"({"process.pid":7,"fathom.process.id":5000,"fathom.node.id":"0d"})");
+}
+
 TEST(TraceJson, AWideTraceIsValidAndBounded) {
   testing::SampleStore store;
   store::BatchBuilder builder;

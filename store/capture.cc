@@ -1,10 +1,14 @@
 #include "store/capture.h"
 
+#include "base/bytes.h"
 #include "base/utf8.h"
 
 namespace fathom::store {
 
 namespace {
+
+constexpr size_t kMarkBytes = 8;  // of a skipped capture's id
+constexpr std::string_view kReasonPrefix = "skipped_";
 
 Result<> check_text(std::string_view text, const char* field) {
   if (text.size() > kMostCaptureTextBytes) return invalid(std::string("a capture's ") + field + " is too long");
@@ -22,6 +26,47 @@ Result<> check_losses(const std::vector<CaptureLoss>& losses) {
 }
 
 }  // namespace
+
+bool is_skipped(const CaptureId& id) {
+  return std::all_of(id.bytes.begin(), id.bytes.begin() + kMarkBytes, [](uint8_t byte) { return byte == 0xff; });
+}
+
+CaptureId skipped_id(uint64_t number) {
+  std::string bytes(kMarkBytes, '\xff');
+  append_be64(bytes, number);
+  return *CaptureId::from_bytes(bytes);
+}
+
+uint64_t skipped_number(const CaptureId& id) {
+  return load_be64(id.view().data() + kMarkBytes);
+}
+
+CaptureInfo header_of(const SkippedCapture& skipped) {
+  CaptureInfo header{.trace_id = skipped.trace_id, .node_id = skipped.node_id, .node_name = skipped.node_name};
+  header.service = skipped.service;
+  header.pid = skipped.pid;
+  header.trigger = skipped.trigger;
+  header.operation = skipped.operation;
+  header.span_id = skipped.span_id;
+  header.start_unix_nano = header.end_unix_nano = skipped.skipped_unix_nano;
+  header.losses = {{std::string(kReasonPrefix) + std::string(name_of(skipped.reason)), 1}};
+  return header;
+}
+
+SkippedCapture skipped_of(const CaptureInfo& header) {
+  std::string_view reason = header.losses.empty() ? std::string_view() : header.losses.front().name;
+  if (reason.starts_with(kReasonPrefix)) reason.remove_prefix(kReasonPrefix.size());
+  return {.trace_id = header.trace_id,
+          .span_id = header.span_id,
+          .node_id = header.node_id,
+          .node_name = header.node_name,
+          .service = header.service,
+          .pid = header.pid,
+          .trigger = header.trigger,
+          .reason = skip_reason_of(reason).value_or(SkipReason{}),
+          .operation = header.operation,
+          .skipped_unix_nano = header.start_unix_nano};
+}
 
 Result<> check(const CaptureInfo& info) {
   if (info.id.is_zero()) return invalid("a capture has no id");

@@ -4,11 +4,17 @@
 // Definitions:
 //  - A capture is known by its id. The same id with the same content is one capture, however often it is sent; the same
 //    id with other content is refused for good. What retention dropped is not remembered.
+//  - Captures may share a content: whoever announces hash and size of a content that a capture here has need not send
+//    it.
 //  - A capture belongs to a range of time by the start of its window; ranges are [from, to).
 //  - Order of find(): by start, then id, both descending.
-//  - Beyond the budget of bytes (capture_charge_bytes() of each) the captures received first go, then the lesser id
-//    first, in the same step that stores a new one: the budget is never exceeded. One that the whole budget could not
-//    hold is refused for good.
+//  - Beyond the budget of bytes the captures received first go, then the lesser id first, in the same step that stores
+//    a new one: the budget is never exceeded. A capture takes capture_charge_bytes() of it, and a content that several
+//    share is counted once. One that the whole budget could not hold is refused for good.
+//  - A skipped capture is no capture: only skipped_of_trace() finds it. Skipped captures have a reserved part of the
+//    budget, of a page each, and age as captures do. They are stored in pieces of skipped_captures_at_once(). If a
+//    piece finds no room, skipped_captures_to_drop() others are dropped first, one after another: the oldest of the
+//    node that has most; if several nodes have as many, of the one with the greater id.
 //
 // Thread safety: every method from any thread; of one writer, one thread at a time. Waiting: begin(), append() and
 // finish() may wait for the disk, finish() for a few syncs of it: never call them from a thread that has connections
@@ -16,6 +22,7 @@
 // the store is closed. Errors: kUnavailable may be tried again, kInvalid and kExhausted not. Losses: fathom_captures_*.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +39,10 @@ struct StoredCapture {
   bool damaged = false;  // its content is gone or has another size; an agent that has it may send it again
   bool operator==(const StoredCapture&) const = default;
 };
+
+// Of a trace, that a query gets. A node may report one trace as often as it likes; queries of its captures do not pay
+// for that.
+inline constexpr size_t kMostSkippedOfTrace = 1'000;
 
 struct CaptureProcess {
   NodeId node_id;
@@ -62,6 +73,7 @@ struct CapturePage {
 
 struct CaptureStats {
   uint64_t captures = 0;
+  uint64_t skipped = 0;
   uint64_t bytes = 0;  // as the budget counts them
   uint64_t damaged = 0;
   uint64_t writers = 0;                    // uploads under way
@@ -74,8 +86,8 @@ struct CaptureStats {
 class CaptureWriter {
  public:
   virtual ~CaptureWriter() = default;
-  // True: this very capture is stored (the hash that was announced says so). Nothing need be sent; finish() says
-  // kDurable at once.
+  // True: this very capture is stored (the hash that was announced says so), or another one with its content. Nothing
+  // need be sent, and finish() stores what is missing. It says kRetryable if the content was dropped meanwhile.
   virtual bool is_stored_already() const = 0;
   virtual uint64_t size_bytes() const = 0;  // of what was taken
   // `offset` must be size_bytes(); another one is kInvalid and changes nothing. kExhausted: larger than a capture may
@@ -103,6 +115,12 @@ class CaptureStore {
   // At most `size` bytes from `offset`; fewer at the end, none behind it. kCorrupt: damaged. Size is what is looked at
   // here; who has read all of it can compare the hash.
   virtual Result<std::string> read(const CaptureId& id, uint64_t offset, size_t size) = 0;
+
+  // Agents' reports of captures that they do not have. Drops no capture and syncs nothing: a power cut may take the
+  // last ones. What is not kept is counted.
+  virtual Result<> put_skipped(const std::vector<SkippedCapture>& skipped) = 0;
+  // By their times, then as they were put, ascending: the first kMostSkippedOfTrace.
+  virtual Result<std::vector<SkippedCapture>> skipped_of_trace(const TraceId& trace_id, QueryBudget& budget) = 0;
 
   // Drops what was received before.
   virtual Result<> drop_before(uint64_t received_unix_nano) = 0;

@@ -10,12 +10,14 @@ namespace fathom::store::testing {
 namespace {
 
 constexpr uint64_t kBudgetBytes = 100 << 12;
+constexpr uint64_t kWholeBudgetBytes = kBudgetBytes + (1 << 12);  // with the page of a skipped capture
+static_assert(budget_without_skipped(kWholeBudgetBytes) == kBudgetBytes);
 constexpr uint64_t kMostCaptureBytes = 20 << 12;
 
 class CaptureContract : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    rig_.options().capture_bytes = kBudgetBytes;
+    rig_.options().capture_bytes = kWholeBudgetBytes;
     rig_.options().capture_most_bytes = kMostCaptureBytes;
     bool rocks = GetParam() == std::string("Rocks");
     if (rocks) {
@@ -43,8 +45,16 @@ class CaptureContract : public ::testing::TestWithParam<const char*> {
     return found;
   }
 
+  // A header that has hash and size.
+  static CaptureInfo announced(uint64_t number, const std::string& content) {
+    CaptureInfo info = test_capture(number);
+    info.sha256 = sha256(content);
+    info.size_bytes = content.size();
+    return info;
+  }
+
   RocksRig rig_;
-  MemoryCaptures model_{{kBudgetBytes, kMostCaptureBytes, [this] { return rig_.now_unix_nano(); }}};
+  MemoryCaptures model_{{kWholeBudgetBytes, kMostCaptureBytes, [this] { return rig_.now_unix_nano(); }}};
   CaptureStore* store_ = nullptr;
 };
 
@@ -256,16 +266,16 @@ TEST_P(CaptureContract, TheOldestGoForTheBudget) {
 }
 
 TEST_P(CaptureContract, AnUploadThatTookLongIsTheOldestAllTheSame) {
-  std::string content = test_content(1, 19 << 12);
+  constexpr size_t kBytes = 19 << 12;
   Result<std::unique_ptr<CaptureWriter>> slow = store().begin(test_capture(0));
-  ASSERT_TRUE((*slow)->append(0, content).ok());
+  ASSERT_TRUE((*slow)->append(0, test_content(0, kBytes)).ok());
   for (uint64_t number = 1; number <= 5; ++number) {
     rig_.advance(1);
-    ASSERT_EQ(send(store(), test_capture(number), content).outcome, AppendOutcome::kDurable);
+    ASSERT_EQ(send(store(), test_capture(number), test_content(number, kBytes)).outcome, AppendOutcome::kDurable);
   }
   ASSERT_EQ((*slow)->finish().outcome, AppendOutcome::kDurable);
   EXPECT_EQ(find({}), (std::vector<uint64_t>{5, 4, 3, 2, 0}));
-  ASSERT_EQ(send(store(), test_capture(6), content).outcome, AppendOutcome::kDurable);
+  ASSERT_EQ(send(store(), test_capture(6), test_content(6, kBytes)).outcome, AppendOutcome::kDurable);
   EXPECT_EQ(find({}), (std::vector<uint64_t>{6, 5, 4, 3, 2}));
 }
 
@@ -291,6 +301,79 @@ TEST_P(CaptureContract, SeveralMayHaveTheSameContent) {
   ASSERT_TRUE(store().drop_before(kTestNow + 10).ok());
   EXPECT_EQ(find({}), std::vector<uint64_t>{2});
   EXPECT_EQ(read_all(store(), test_capture_id(2)), content);
+}
+
+TEST_P(CaptureContract, WhatAnotherOneHasNeedNotBeSent) {
+  const std::string content = test_content(1, 5'000);
+  ASSERT_EQ(send(store(), test_capture(1), content).outcome, AppendOutcome::kDurable);
+  CaptureInfo info = announced(2, content);
+  Result<std::unique_ptr<CaptureWriter>> writer = store().begin(info);
+  ASSERT_TRUE(writer.ok());
+  EXPECT_TRUE((*writer)->is_stored_already());
+  EXPECT_EQ(store().info(info.id).error().code, ErrorCode::kNotFound) << "not finished";
+  const AppendResult answer = (*writer)->finish();
+  EXPECT_EQ(answer.outcome, AppendOutcome::kDurable);
+  EXPECT_FALSE(answer.duplicate);
+  EXPECT_EQ(read_all(store(), info.id), content);
+  EXPECT_EQ(store().info(info.id).value().info.trace_id, info.trace_id);
+  info = announced(3, content);
+  ++info.size_bytes;
+  EXPECT_FALSE(store().begin(info).value()->is_stored_already()) << "its size is another one";
+  info.size_bytes = 0;
+  EXPECT_FALSE(store().begin(info).value()->is_stored_already()) << "nor is it, where no size is said";
+}
+
+TEST_P(CaptureContract, AContentThatIsDroppedBeforeTheEndIsToComeAgain) {
+  const std::string content = test_content(1, 5'000);
+  ASSERT_EQ(send(store(), test_capture(1), content).outcome, AppendOutcome::kDurable);
+  Result<std::unique_ptr<CaptureWriter>> writer = store().begin(announced(2, content));
+  ASSERT_TRUE(writer.ok());
+  rig_.advance(10);
+  ASSERT_TRUE(store().drop_before(kTestNow + 10).ok());
+  EXPECT_EQ((*writer)->finish().outcome, AppendOutcome::kRetryable);
+  EXPECT_EQ(store().stats().captures, 0u);
+  EXPECT_FALSE(store().begin(announced(2, content)).value()->is_stored_already());
+}
+
+TEST_P(CaptureContract, ASharedContentIsChargedOnce) {
+  constexpr uint64_t kPage = 1 << 12, kContent = 19 * kPage;
+  const std::string content = test_content(0, kContent);
+  const auto send_next = [&](uint64_t number, const std::string& bytes) {
+    rig_.advance(1);
+    ASSERT_EQ(send(store(), test_capture(number), bytes).outcome, AppendOutcome::kDurable);
+  };
+  for (uint64_t number = 0; number < 11; ++number) send_next(number, content);
+  EXPECT_EQ(store().stats().bytes, 11 * kPage + kContent);
+  send_next(11, test_content(1, kContent));
+  send_next(12, test_content(2, kContent));
+  send_next(13, test_content(3, kContent));
+  EXPECT_EQ(store().stats().bytes, kBudgetBytes - 10 * kPage);
+  send_next(14, test_content(4, kContent - 9 * kPage));
+  EXPECT_EQ(store().stats().bytes, kBudgetBytes) << "one of those that share went, and one page with it";
+  EXPECT_EQ(find({}).size(), 14u);
+  EXPECT_EQ(read_all(store(), test_capture_id(1)), content);
+  send_next(15, test_content(5, 0));
+  EXPECT_EQ(find({}).size(), 14u);
+  send_next(16, test_content(6, 9 * kPage));
+  EXPECT_EQ(find({}), (std::vector<uint64_t>{16, 15, 14, 13, 12, 11})) << "all of them, and then the content";
+  EXPECT_EQ(store().stats().bytes, kBudgetBytes - 18 * kPage);
+}
+
+TEST_P(CaptureContract, TheNewOneMayShareWithTheOneThatGoes) {
+  const std::string content = test_content(0, 19 << 12);
+  for (uint64_t number = 0; number < 5; ++number) {
+    rig_.advance(1);
+    ASSERT_EQ(send(store(), test_capture(number), number == 0 ? content : test_content(number, 19 << 12)).outcome,
+              AppendOutcome::kDurable);
+  }
+  EXPECT_EQ(store().stats().bytes, kBudgetBytes);
+  rig_.advance(1);
+  ASSERT_EQ(send(store(), test_capture(5), content).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(store().stats().bytes, kBudgetBytes);
+  EXPECT_EQ(read_all(store(), test_capture_id(5)), content);
+  EXPECT_EQ(read_all(store(), test_capture_id(0)), "(error) not_found");
+  ASSERT_TRUE(store().drop_before(kTestNow + 6).ok());
+  EXPECT_EQ(store().stats().bytes, 20u << 12);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, CaptureContract, ::testing::Values("Model", "Rocks"),

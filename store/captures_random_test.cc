@@ -89,10 +89,14 @@ class Sequence {
   CaptureInfo random_info() {
     CaptureInfo info = test_capture(up_to(kIds), static_cast<int64_t>(up_to(4)));
     if (up_to(5) == 0) info.trace_id = {};
-    if (up_to(4) == 0) info.sha256 = sha256(content(up_to(3)));
+    if (up_to(4) == 0) announce(info, content(up_to(4)));
     if (up_to(6) == 0) info.size_bytes = up_to(2) ? content(0).size() : kMostUploadBytes + 1;
     if (up_to(30) == 0) info.id = {};
     return info;
+  }
+  void announce(CaptureInfo& info, const std::string& content) {
+    info.sha256 = sha256(content);
+    if (up_to(2)) info.size_bytes = content.size();
   }
   // Of a few: most uploads of one id have the same content.
   static std::string content(uint64_t which) { return test_content(which, which * 9'000); }

@@ -237,6 +237,16 @@ TEST_F(RocksClock, WithoutAStateTheNewestStampDecides) {
   EXPECT_TRUE(eventually([&] { return is_gone(1); }));
 }
 
+TEST_F(RocksClock, TheNewestStampMayBeOfASkippedCapture) {
+  ASSERT_TRUE(rig_.store().captures().put_skipped({test_skipped(1)}).ok());
+  rig_.close();
+  for (const char* newer : {"/clock", "/store/manifest-size"}) std::filesystem::remove(rig_.path() + newer);
+  std::ofstream(rig_.path() + "/version", std::ios::trunc) << "6\n";
+  clocks().reboot(8 * kDay);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(metric(kPaused), 1u);
+}
+
 // A crash came after the version was raised and before the clock ran.
 TEST_F(RocksClock, AfterAnInterruptedUpgradeTheNewestStampDecides) {
   keep(1);

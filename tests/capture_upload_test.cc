@@ -70,6 +70,7 @@ class RecordingAnswers : public collector::NodeAnswers {
   void answered(const collector::NodeId&, collector::TracepointAnswer answer) override {
     add("tracepoints " + std::to_string(answer.request_id) + " " + answer.programs.at(0).tracepoints.at(0).name);
   }
+  void slow_trace(const collector::NodeId&, ingest::SlowTrace) override {}
   void capture_begins(const collector::NodeId&, const store::CaptureInfo& info) override {
     add("begins " + info.service);
   }
@@ -151,6 +152,7 @@ class CaptureUpload : public ::testing::Test {
   }
   void give(uint64_t number, size_t size) {
     OutgoingCapture capture = make_capture(number, size);
+    capture.made = uplink_->mark();
     contents_[number] = capture.content;
     uplink_->send(std::move(capture), [this, number](CaptureFate fate) { fates_[number].push_back(fate); });
   }
@@ -327,6 +329,7 @@ class CaptureUploadSpeed : public CaptureUpload {
     for (uint64_t i = 0; i < kTimes; ++i) {
       OutgoingCapture capture = make_capture(i, 0);
       capture.content = content_;
+      capture.made = uplink_->mark();
       bool done = false;
       uint64_t began = now_monotonic_nano();
       uplink_->send(std::move(capture), [&](CaptureFate fate) { done = fate == CaptureFate::kDurable; });

@@ -9,6 +9,7 @@ import tempfile
 import time
 import unittest
 
+from harness import otlp
 from harness.main import main
 from harness.protobuf import fields
 from harness.server import BIN, PATIENCE_S, Server, cli, until
@@ -101,6 +102,22 @@ class Captures(unittest.TestCase):
         self.assertIn(trace, self.fathom("trace", trace))
         self.assertIn("capture", self.fathom("trace", trace))
 
+    def test_spans_without_events_are_on_their_threads(self):
+        writer = self.writer()
+        writer.tell("quiet")
+        trace, _, _, own, other = writer.answer()
+        own, other = int(own), int(other)
+        self.capture_of("program", trace_id=trace)
+        until(lambda: len((self.server.trace(trace) or {"spans": []})["spans"]) == 3, "its spans are stored")
+        [process] = self.timeline(trace)["processes"]
+        self.assertEqual(process["spans"], [], "each is on a thread")
+        placed = {span["operation"]: (thread["tid"], span.get("thread_guessed", False), span.get("start_tid"),
+                                      span.get("end_tid"))
+                  for thread in process["threads"] for span in thread["spans"]}
+        self.assertEqual(placed, {"quiet.whole": (own, False, None, None), "quiet.part": (other, False, None, None),
+                                  "quiet.handed": (own, False, own, other)})
+        self.assertIn(f"[from thread {own} to {other}]", self.fathom("timeline", trace))
+
     @unittest.skipUnless(SCHEDULING, "the kernel tells this user's agent nothing")
     def test_a_timeline_says_when_a_thread_slept(self):
         writer = self.writer()
@@ -153,6 +170,10 @@ class Captures(unittest.TestCase):
         self.assertGreaterEqual(self.events_of(row), EVENTS_OF_50000)
         for stranger in (["--service", "nobody"], ["--pid", str(os.getpid())], ["--trace", "12" * 16]):
             self.fathom("capture", *stranger, "--duration", "100ms", check=1)
+
+    def test_a_process_without_the_client_is_said_to_have_none(self):
+        outcome = cli("capture", "--pid", str(os.getpid()), "--url", self.server.url, check=1)
+        self.assertIn(f"process {os.getpid()} does not use fathom's client", outcome.stderr)
 
     def test_the_words_of_a_capture(self):
         writer = self.writer()
@@ -259,24 +280,60 @@ class Captures(unittest.TestCase):
         return process.stdout.readline().strip()
 
 
+def new_parent():
+    """A trace, and the traceparent of a span in it."""
+    trace = os.urandom(16).hex()
+    return trace, f"00-{trace}-{os.urandom(8).hex()}-03"
+
+
 class TwoNodes(unittest.TestCase):
     """The second node of a trace is asked when the first is triggered: nothing else makes it capture anything here."""
 
+    def start(self, arguments=(), agent_arguments=()):
+        """A server, and the socket of another node's agent."""
+        server = self.enterContext(Server(arguments=arguments))
+        directory = self.enterContext(tempfile.TemporaryDirectory(prefix="fathom-test-"))
+        other = os.path.join(directory, "other.sock")
+        agent = subprocess.Popen([BIN / "fathom-agent", "--agent-socket", other, "--collector", server.ingest, "--state",
+                                  os.path.join(directory, "state"), *agent_arguments], stderr=subprocess.DEVNULL)
+        self.addCleanup(self.end, agent)
+        until(lambda: len(server.ask("/api/v1/nodes")["nodes"]) == 2, "both nodes are there")
+        return server, other
+
+    @staticmethod
+    def end(agent):
+        agent.terminate()
+        agent.wait(PATIENCE_S)
+
     def test_the_other_node_contributes(self):
-        with Server() as server, tempfile.TemporaryDirectory(prefix="fathom-test-") as directory:
-            other = os.path.join(directory, "other.sock")
-            agent = subprocess.Popen([BIN / "fathom-agent", "--agent-socket", other, "--collector", server.ingest,
-                                      "--state", os.path.join(directory, "state")], stderr=subprocess.DEVNULL)
-            try:
-                until(lambda: len(server.ask("/api/v1/nodes")["nodes"]) == 2, "both nodes are there")
-                self.look(server, other)
-            finally:
-                agent.terminate()
-                agent.wait(PATIENCE_S)
+        self.look(*self.start())
+
+    def test_the_other_node_contributes_what_comes_after_an_early_capture(self):
+        # No minute ends here: what is captured is so because the caller is.
+        period = ["--slowest-period", "1h"]
+        server, other = self.start(["--capture-threshold", "50ms", *period], period)
+        caller, callee = Writer(server.agent_socket, "caller"), Writer(other, "callee")
+        self.addCleanup(caller.kill)
+        self.addCleanup(callee.kill)
+        trace, parent = new_parent()
+        caller.tell(f"hold caller.work 4000 {parent}")
+
+        def windows(service):
+            rows = server.ask("/api/v1/captures", {"trace_id": trace, "service": service})["captures"]
+            return [(int(row["start_time_unix_nano"]), int(row["end_time_unix_nano"])) for row in rows]
+        until(lambda: windows("caller"), "it was captured while it ran")
+        self.assertEqual(windows("callee"), [])
+        begun = time.time_ns()
+        callee.say(f"hold callee.work 20 {parent}")
+        ended = time.time_ns()
+        caller.answer()
+        [(begin, end)] = until(lambda: windows("callee"), "the callee is captured, too")
+        # It lasted 20 ms at least, somewhere between these instants; clocks of nodes of one host agree within 5 ms.
+        self.assertLess(begin, ended - 15 * 10**6)
+        self.assertGreater(end, begun + 15 * 10**6)
 
     def look(self, server, other):
-        trace = os.urandom(16).hex()
-        parent = f"00-{trace}-{os.urandom(8).hex()}-03"
+        trace, parent = new_parent()
         writer, far, stranger = Writer(server.agent_socket), Writer(other, "far"), Writer(other, "stranger")
         try:
             far.tell(f"hold far.work 600000 {parent}")
@@ -305,6 +362,117 @@ class TwoNodes(unittest.TestCase):
     def both(server, trace):
         rows = server.ask("/api/v1/captures", {"trace_id": trace})["captures"]
         return rows if len(rows) > 1 else None
+
+
+class Slowest(unittest.TestCase):
+    """Whatever is usual: of each operation and period, the slowest request has its capture."""
+
+    PERIOD_NANO = 3 * 10**9
+
+    def setUp(self):
+        self.server = Server(arguments=["--slowest-period", "3s"])
+        self.enterContext(self.server)
+        until(lambda: self.server.ask("/api/v1/nodes")["nodes"], "the node is connected")
+
+    def run_requests(self, periods):
+        """Requests of 1 to 40 ms; the begins of the whole periods that they fill."""
+        writer = Writer(self.server.agent_socket)
+        self.addCleanup(writer.kill)
+        begun = time.time_ns()
+        for number in range(10**6):
+            writer.say(f"hold steady.work {number * 7 % 40 + 1}")
+            if time.time_ns() - begun > (periods + 1) * self.PERIOD_NANO:
+                break
+        first = begun // self.PERIOD_NANO + 1
+        return [number * self.PERIOD_NANO for number in range(first, first + periods)]
+
+    def slowest(self, begin):
+        rows = self.server.ask("/api/v1/slowest", {"by": "span", "service": "writer", "operation": "steady.work",
+                                                   "from": begin, "to": begin + self.PERIOD_NANO, "limit": 1})["rows"]
+        return rows[0]["trace_id"]
+
+    def test_the_other_processes_of_the_slowest_are_captured(self):
+        front, back = Writer(self.server.agent_socket, "front"), Writer(self.server.agent_socket, "back")
+        self.addCleanup(front.kill)
+        self.addCleanup(back.kill)
+        trace, parent = new_parent()
+        until(lambda: time.time_ns() % self.PERIOD_NANO < self.PERIOD_NANO // 6, "a period has begun")
+        for _ in range(2):
+            back.say("hold back.work 400")  # so that the one of our trace is not among the slowest of its operation
+        front.tell(f"hold front.work 200 {parent}")
+        back.say(f"hold back.work 100 {parent}")
+        front.answer()
+
+        def services():
+            return {row["service"] for row in self.server.ask("/api/v1/captures", {"trace_id": trace})["captures"]}
+        until(lambda: services() == {"front", "back"}, "both processes have a capture")
+
+    def test_the_slowest_of_each_period_is_captured(self):
+        for begin in self.run_requests(periods=2):
+            trace = self.slowest(begin)
+            captures = until(lambda: self.server.ask("/api/v1/captures", {"trace_id": trace})["captures"],
+                             f"a capture of {trace}")
+            self.assertEqual(captures[0]["trigger"], "slow")
+            summary = self.server.ask(f"/api/v1/captures/{captures[0]['id']}")
+            self.assertIn("one of the slowest within", summary["reason"])
+        kept = self.server.ask("/api/v1/captures", {"service": "writer", "limit": 1000})["captures"]
+        self.assertLessEqual(len(kept), 2 * 4, "two of each period, the first and the last one included")
+
+
+class Skipped(unittest.TestCase):
+    """Where nothing was captured, the timeline says why."""
+
+    def setUp(self):
+        self.server = Server(arguments=["--capture-threshold", "50ms"])
+        self.enterContext(self.server)
+        [self.node] = until(lambda: self.server.ask("/api/v1/nodes")["nodes"], "the node is connected")
+
+    def no_captures(self, trace):
+        answer = self.server.ask(f"/api/v1/traces/{trace}/timeline")
+        return {process["service"]: process["no_capture"] for process in answer["processes"] if "no_capture" in process}
+
+    def test_what_an_agent_skipped(self):
+        writer = Writer(self.server.agent_socket)
+        self.addCleanup(writer.kill)
+        # Of one operation one in ten seconds is captured while it runs. The slowest two of a minute are captured, too: not
+        # those between longer ones, wherever the minute ends.
+        longer = ["hold patient.work 400"] * 2
+        said = [writer.say(line) for line in longer + ["hold patient.work 200"] * 4 + longer]
+        traces = said[2:-2]
+        for trace in said:
+            until(lambda trace=trace: self.server.trace(trace), "its span is stored")
+
+        def skipped():
+            return [(trace, none["writer"]) for trace in traces if (none := self.no_captures(trace))
+                    and none["writer"]["reason"] == "operation"]
+        trace, none = until(skipped, "the agent has said what it skipped")[0]
+        self.assertEqual((none["node"], none["trigger"]), (self.node["host_name"], "overdue"))
+        text = cli("timeline", trace, "--url", self.server.url, check=0).stdout
+        # The capture of the request before ends a little behind it.
+        self.assertRegex(text, f"(nothing was captured|not captured for this request): the agent on "
+                               f"{self.node['host_name']} skipped its capture")
+        self.assertEqual(self.server.ask("/api/v1/captures", {"trace_id": trace})["captures"], [])
+
+    def test_nodes_say_what_their_agents_capture(self):
+        self.assertIs(self.node["captures_off"], False)
+        self.assertIs(self.node["reports_skipped_captures"], True)
+        self.assertEqual(self.node["slowest_period_nano"], 60 * 10**9)
+        with Server(arguments=["--no-captures"]) as server:
+            [node] = until(lambda: server.ask("/api/v1/nodes")["nodes"], "the node is connected")
+        self.assertIs(node["captures_off"], True)
+        self.assertIs(node["reports_skipped_captures"], False)
+        self.assertEqual(node["slowest_period_nano"], 0)
+
+    def test_what_no_agent_knows(self):
+        trace = otlp.trace_id()
+        otlp.send(self.server.otlp_http, otlp.request("web", [otlp.span(trace, "GET /", 10**9)]))
+        otlp.send(self.server.otlp_http,
+                  otlp.request("far", [otlp.span(trace, "GET /", 10**9)], **{"host.name": "no-such-host"}))
+        until(lambda: self.server.trace(trace), "they are stored")
+        none = until(lambda: len(found := self.no_captures(trace)) == 2 and found, "both are stored")
+        self.assertEqual({service: one["reason"] for service, one in none.items()}, {"web": "no_client", "far": "no_agent"})
+        self.assertIn("no-such-host", none["far"]["explanation"])
+        self.assertIn("does not use fathom's client", none["web"]["explanation"])
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ namespace {
 using testing::kTestTimeout;
 
 constexpr uint64_t kUsualNano = 10'000'000;
+constexpr int kRemoteTraces = 3;  // that other nodes are asked for
 
 // An agent without programs: it keeps what it is told and asked, and answers with its own number.
 class Agent : public agent::ControlHandler {
@@ -85,6 +86,7 @@ class Agent : public agent::ControlHandler {
     capture.begin.start_unix_nano = now_unix_nano() - kNanosPerSecond;
     capture.begin.end_unix_nano = capture.begin.start_unix_nano + kUsualNano;
     capture.content = std::make_shared<const std::string>("content");
+    capture.made = uplink_->mark();
     uplink_->send(std::move(capture), [](agent::CaptureFate) {});
   }
 
@@ -126,6 +128,7 @@ class ControlOverStreams : public ::testing::Test {
   static std::shared_ptr<collector::ControlRouter> make_router() {
     collector::ControlOptions options;
     options.thresholds_every_nano = 20'000'000;
+    options.remote = {.traces_per_s = 0.001, .burst = kRemoteTraces};
     return std::make_shared<collector::ControlRouter>(options);
   }
   bool run_until(const std::function<bool()>& holds) {
@@ -179,6 +182,24 @@ TEST_F(ControlOverStreams, WhatOneCapturesTheOtherIsAskedForOnce) {
   ASSERT_TRUE(run_until([this] { return !first_->asked.empty(); }));
   EXPECT_EQ(first_->asked[0].trace_id.bytes[5], 'u') << "not the trace that it has captured itself";
   EXPECT_EQ(second_->asked.size(), 1u);
+}
+
+TEST_F(ControlOverStreams, OfANodeThatIsNotAskedTheStoreHasAReport) {
+  for (int i = 0; i <= kRemoteTraces; ++i) first_->send_capture(static_cast<char>('t' + i));
+  std::vector<store::SkippedCapture> reports;
+  ASSERT_TRUE(run_until([&] {
+    TraceId trace;
+    trace.bytes.fill('t' + kRemoteTraces);
+    store::QueryBudget budget;
+    reports = captures_.skipped_of_trace(trace, budget).value();
+    return !reports.empty();
+  }));
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].node_id.bytes[0], 2u);
+  EXPECT_EQ(reports[0].node_name, "host-2");
+  EXPECT_EQ(reports[0].trigger, CaptureTrigger::kRemote);
+  EXPECT_EQ(reports[0].reason, SkipReason::kRefused);
+  EXPECT_TRUE(run_until([this] { return second_->asked.size() == kRemoteTraces; }));
 }
 
 TEST_F(ControlOverStreams, RequestsComeBackWithEverybodysAnswer) {

@@ -92,6 +92,11 @@ class Answers(unittest.TestCase):
         self.ask("NodesAnswer", "/api/v1/nodes")
         self.ask("StatusAnswer", "/api/v1/status")
 
+    def test_a_timeline_of_spans_alone(self):
+        trace = self.server.ask("/api/v1/slowest")["rows"][0]["trace_id"]
+        answer = self.ask("TimelineAnswer", f"/api/v1/traces/{trace}/timeline")
+        self.assertEqual({process["no_capture"]["reason"] for process in answer["processes"]} - {"no_agent"}, {"no_client"})
+
     def test_errors_have_a_schema_too(self):
         for path, status in (("/api/v1/slowest?where=a==b", 400), ("/api/v1/nothing", 404), ("/api/v1/traces/" + "1" * 32, 404)):
             given, said = self.server.get(path)

@@ -138,6 +138,8 @@ class UplinkTest : public ::testing::Test {
     options.spool_directory = directory_ + "/spool";
     options.spool_limit_bytes = spool_bytes;
     options.memory_bytes = 200'000;
+    options.reports_skipped_captures = true;
+    options.slowest_period_nano = kNanosPerMinute;
     options.spool_after_nano = 200'000'000;
     options.stalled_after_nano = 500'000'000;
     uplink_ = std::make_unique<Uplink>(loop_, options, [this] { return facts(); });
@@ -202,6 +204,9 @@ TEST_F(UplinkTest, CarriesBatchesAndTheClockHome) {
   auto nodes = nodes_->nodes();
   ASSERT_EQ(nodes.size(), 1u);
   EXPECT_EQ(nodes[0].host_name, "here");
+  EXPECT_FALSE(nodes[0].captures_off);
+  EXPECT_TRUE(nodes[0].reports_skipped_captures);
+  EXPECT_EQ(nodes[0].slowest_period_nano, kNanosPerMinute);
   EXPECT_EQ(nodes[0].report.programs, 3u);
   EXPECT_GT(nodes[0].report.resident_bytes, 1'000'000u);
   ASSERT_TRUE(run_until([&] { return nodes_->nodes()[0].report.clock.has_value(); })) << "in the next report";

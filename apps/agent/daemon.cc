@@ -51,14 +51,19 @@ Daemon::~Daemon() {
 }
 
 agent::UplinkOptions Daemon::uplink_options() const {
-  return {.collector_address = options_.collector,
-          .collector_tls = options_.collector_tls,
-          .collector_security = options_.collector_security,
-          .node_id = {state_->node_id()},
-          .host_name = options_.node_name.empty() ? host_name() : options_.node_name,
-          .agent_version = FATHOM_VERSION,
-          .spool_directory = state_->spool(),
-          .spool_limit_bytes = options_.spool_limit_bytes};
+  agent::UplinkOptions uplink{.collector_address = options_.collector,
+                              .collector_tls = options_.collector_tls,
+                              .collector_security = options_.collector_security,
+                              .node_id = {state_->node_id()},
+                              .host_name = options_.node_name.empty() ? host_name() : options_.node_name,
+                              .agent_version = FATHOM_VERSION,
+                              .captures_off = !options_.captures,
+                              .reports_skipped_captures = options_.captures,
+                              .slowest_period_nano = options_.captures ? options_.slowest_period_nano : 0,
+                              .spool_directory = state_->spool(),
+                              .spool_limit_bytes = options_.spool_limit_bytes};
+  uplink.capture_memory_bytes += options_.slowest_bytes;  // the slowest of a minute are sent together
+  return uplink;
 }
 
 agent::AgentOptions Daemon::agent_options() const {
@@ -87,6 +92,9 @@ agent::CaptureWorkerOptions Daemon::worker_options(const AgentProgramOptions& op
 agent::CaptureServiceOptions Daemon::capture_options() const {
   agent::CaptureServiceOptions options;
   options.worker = worker_options(options_);
+  options.provisional.minute_nano = options_.slowest_period_nano;
+  options.provisional.most_bytes = options_.slowest_bytes / 4 * 3;
+  options.provisional.most_held_bytes = options_.slowest_bytes / 4;
   options.overdue_after_nano = options_.overdue_after_nano.value_or(agent::kNever);
   options.snapshots = snapshots_ ? snapshots_->bell() : nullptr;
   options.collector_ahead_nano = [this] {
@@ -226,7 +234,10 @@ void Daemon::wait_for_signal(cli::Signals& signals) {
 void Daemon::stop() {
   log_info("stopping");
   store_.say("STOPPING=1");
-  agent_->stop(kDrainGraceNano, [this] { uplink_->finish(kUplinkGraceNano, [this] { loop_.stop(); }); });
+  agent_->stop(kDrainGraceNano, [this] {
+    if (captures_) captures_->finish();
+    uplink_->finish(kUplinkGraceNano, [this] { loop_.stop(); });
+  });
 }
 
 }  // namespace fathom

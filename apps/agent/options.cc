@@ -64,12 +64,36 @@ Result<> check_places(const cli::Args& args) {
   return {};
 }
 
-Result<> capture_options(const cli::Args& args, AgentProgramOptions& options) {
-  constexpr uint64_t kMebibyte = 1 << 20;
-  options.captures = !args.has("--no-captures");
+Result<> slowest_options(const cli::Args& args, AgentProgramOptions& options) {
+  constexpr uint64_t kShortestNano = 1'000'000'000;
+  constexpr uint64_t kLongestNano = 3'600'000'000'000;
+  Result<uint64_t> period = args.duration_nano("--slowest-period");
+  if (!period) return period.error();
+  if (*period < kShortestNano || *period > kLongestNano) return invalid("--slowest-period: from 1s to 1h");
+  options.slowest_period_nano = *period;
+  Result<uint64_t> bytes = args.size_bytes("--slowest-memory");
+  if (!bytes) return bytes.error();
+  if (*bytes < 1 << 20) return invalid("--slowest-memory: at least 1MiB");
+  options.slowest_bytes = *bytes;
+  return {};
+}
+
+Result<> kernel_options(const cli::Args& args, AgentProgramOptions& options) {
   Result<std::string> kernel = args.one_of("--kernel-events", {"off", "requested", "scheduling", "traced"});
   if (!kernel) return kernel.error();
   options.kernel_events = *kernel;
+  Result<uint64_t> bytes = args.size_bytes("--kernel-events-memory");
+  if (!bytes) return bytes.error();
+  if (*bytes < 64 << 10 || *bytes > 256 << 20) return invalid("--kernel-events-memory: from 64KiB to 256MiB");
+  options.kernel_events_bytes = *bytes;
+  return {};
+}
+
+Result<> capture_options(const cli::Args& args, AgentProgramOptions& options) {
+  constexpr uint64_t kMebibyte = 1 << 20;
+  options.captures = !args.has("--no-captures");
+  if (Result<> kernel = kernel_options(args, options); !kernel) return kernel;
+  if (Result<> slowest = slowest_options(args, options); !slowest) return slowest;
   Result<uint64_t> budget = args.size_bytes("--capture-budget");
   if (!budget) return budget.error();
   if (*budget < kMebibyte || *budget > 64 * kMebibyte) return invalid("--capture-budget: from 1MiB to 64MiB");

@@ -23,7 +23,10 @@ struct AgentProgramOptions {
   uint64_t spool_limit_bytes = 0;
   std::string http_address;  // empty: none
   bool captures = true;
-  std::string kernel_events;  // "off", "requested", "scheduling", "traced"
+  std::string kernel_events;         // "off", "requested", "scheduling", "traced"
+  uint64_t kernel_events_bytes = 0;  // per processor
+  uint64_t slowest_period_nano = 0;
+  uint64_t slowest_bytes = 0;
   uint64_t capture_budget_bytes = 0;
   std::optional<uint64_t> overdue_after_nano;  // none: of unknown operations nothing is overdue
   bool pt = false;

@@ -55,6 +55,7 @@ TEST(AgentOptions, EveryFlagReachesItsPart) {
   Result<AgentProgramOptions> options =
       options_of({"--agent-socket=/tmp/a", "--collector=h:1", "--state=/s", "--node-name=shop-1", "--spool-limit=1MiB",
                   "--http=127.0.0.1:0", "--ready-fd=3", "--kernel-events=traced", "--capture-budget=2MiB",
+                  "--kernel-events-memory=8MiB", "--slowest-period=10s", "--slowest-memory=2MiB",
                   "--overdue-after=250ms", "--no-captures"},
                  {});
   ASSERT_TRUE(options.ok()) << options.error().message;
@@ -68,6 +69,9 @@ TEST(AgentOptions, EveryFlagReachesItsPart) {
   EXPECT_FALSE(options->captures);
   EXPECT_EQ(options->kernel_events, "traced");
   EXPECT_EQ(options->capture_budget_bytes, uint64_t{2} << 20);
+  EXPECT_EQ(options->kernel_events_bytes, uint64_t{8} << 20);
+  EXPECT_EQ(options->slowest_period_nano, 10'000'000'000u);
+  EXPECT_EQ(options->slowest_bytes, uint64_t{2} << 20);
   EXPECT_EQ(options->overdue_after_nano, 250'000'000u);
 }
 
@@ -110,9 +114,10 @@ TEST(AgentOptions, TlsAndTokensTowardsTheCollector) {
 }
 
 TEST(AgentOptions, WrongValuesNameTheirFlag) {
-  for (const char* word : {"--collector=nowhere", "--spool-limit=lots", "--http=x", "--ready-fd=0",
-                           "--kernel-events=all", "--capture-budget=65MiB", "--overdue-after=0s", "--pt-buffer-mib=20",
-                           "--pt-window=6s", "--pt-symbol=a:b", "--pt-spool=lots"}) {
+  for (const char* word :
+       {"--collector=nowhere", "--spool-limit=lots", "--http=x", "--ready-fd=0", "--kernel-events=all",
+        "--capture-budget=65MiB", "--kernel-events-memory=1GiB", "--slowest-period=2h", "--slowest-memory=1KiB",
+        "--overdue-after=0s", "--pt-buffer-mib=20", "--pt-window=6s", "--pt-symbol=a:b", "--pt-spool=lots"}) {
     Result<AgentProgramOptions> options = options_of({word}, {.root = true});
     ASSERT_FALSE(options.ok()) << word;
     std::string flag(word, std::string_view(word).find('='));

@@ -18,7 +18,8 @@ agent::KernelEventsMode kernel_events_mode(const std::string& word) {
 agent::Sources make_sources(const AgentProgramOptions& options) {
   std::vector<std::unique_ptr<agent::Source>> all;
   all.push_back(std::make_unique<agent::ClientEvents>());
-  all.push_back(std::make_unique<agent::KernelEvents>(kernel_events_mode(options.kernel_events)));
+  all.push_back(
+      std::make_unique<agent::KernelEvents>(kernel_events_mode(options.kernel_events), options.kernel_events_bytes));
   return agent::Sources(std::move(all));
 }
 

@@ -12,8 +12,12 @@ std::vector<query::NodeRow> node_rows(collector::NodeRegistry& registry) {
     row.host_name = std::move(node.host_name);
     row.agent_version = std::move(node.agent_version);
     row.connected = node.connected;
+    row.captures_off = node.captures_off;
+    row.reports_skipped_captures = node.reports_skipped_captures;
+    row.slowest_period_nano = node.slowest_period_nano;
     row.first_seen_unix_nano = node.first_seen_unix_nano;
     row.last_seen_unix_nano = node.last_seen_unix_nano;
+    row.agent_since_unix_nano = node.agent_since_unix_nano;
     row.clock = node.report.clock;
     row.clock_measured_unix_nano = node.report.clock_measured_unix_nano;
     row.programs = node.report.programs;

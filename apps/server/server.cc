@@ -101,8 +101,8 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   options_.collector.max_capture_bytes = options_.store.capture_most_bytes;
   options_.query.nodes = [nodes] { return node_rows(*nodes); };
   start_control();
-  query_ = std::make_unique<query::QueryServer>(options_.query,
-                                                query::Stores(*store_, &store_->captures(), snapshots_.get()));
+  query_ = std::make_unique<query::QueryServer>(
+      options_.query, query::Stores(*store_, &store_->captures(), snapshots_.get(), options_.query.nodes));
   Result<std::string> http = query_->start();
   if (!http) return http.error();
   collector_ = std::make_unique<collector::Collector>(options_.collector, *store_);

@@ -117,6 +117,8 @@ inline uint64_t pack_record(uint32_t epoch, RecordType type, uint32_t words) {
   return epoch | static_cast<uint64_t>(type) << 32 | static_cast<uint64_t>(words) << 40;
 }
 
+inline constexpr uint8_t kRemoteParent = 0x80;  // of SpanRecord::flags: the parent is in another program
+
 struct SpanRecord {
   uint64_t word;
   uint64_t start_ticks;
@@ -126,7 +128,7 @@ struct SpanRecord {
   uint8_t parent_span_id[8];  // zero: a root
   uint8_t kind;               // OTLP's numbers
   uint8_t status;
-  uint8_t flags;  // W3C's; bit 7: the parent is in another program
+  uint8_t flags;  // W3C's, and kRemoteParent
   uint8_t unused;
   uint16_t name_bytes;
   uint16_t dropped_attributes;

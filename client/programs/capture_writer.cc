@@ -6,14 +6,17 @@
 //                           last one calls fathom::trigger() and ends
 //   hold NAME MILLISECONDS [PARENT]
 //                           a span of this name, open for so long, with an event every 100 us
+//   quiet                   a span in which no event is written: another thread has a span below it, and ends one that
+//                           was started on this thread; then fathom::trigger(), and the end
 //   end
 //
 // To each it answers a line "TRACE_ID START TRIGGER", the times in nanoseconds of CLOCK_MONOTONIC: when its span began,
-// and when it asked (of `hold`: 0). The answer to `burst` comes once it has asked, the others when the (last) span has
-// ended.
+// and when it asked (of `hold`: 0); of `quiet` the ids of this thread and of the other one follow. The answer to
+// `burst` comes once it has asked, the others when the (last) span has ended.
 #include <fathom/event.h>
 #include <fathom/trace.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cinttypes>
 #include <cstdio>
@@ -21,6 +24,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -103,6 +107,24 @@ void hold(const char* name, uint64_t milliseconds, const char* parent) {
   answer(trace, start_nano, 0);
 }
 
+void quiet() {
+  fathom::Span span("quiet.whole");
+  const uint64_t start_nano = monotonic_nano();
+  fathom::DetachedSpan handed("quiet.handed");
+  pid_t other_tid = 0;
+  std::thread([&handed, &other_tid, parent = span.context()] {
+    const fathom::Span part("quiet.part", parent);
+    other_tid = gettid();
+    handed.end();
+  }).join();
+  const uint64_t trigger_nano = monotonic_nano();
+  fathom::trigger("bench");
+  const std::string trace = trace_id(span);
+  span.end();
+  std::printf("%s %" PRIu64 " %" PRIu64 " %d %d\n", trace.c_str(), start_nano, trigger_nano, gettid(), other_tid);
+  std::fflush(stdout);
+}
+
 // The line that follows.
 std::string obey(const std::string& line) {
   uint64_t number = 0;
@@ -114,6 +136,10 @@ std::string obey(const std::string& line) {
   }
   if (std::sscanf(line.c_str(), "hold %127s %" SCNu64 " %127s", name, &number, parent) >= 2) {
     hold(name, number, parent);
+    return next_line();
+  }
+  if (line == "quiet") {
+    quiet();
     return next_line();
   }
   std::fprintf(stderr, "capture_writer: no such line: %s\n", line.c_str());

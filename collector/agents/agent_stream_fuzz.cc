@@ -27,6 +27,7 @@ class Listener : public NodeAnswers {
       for (const TracepointState& tracepoint : program.tracepoints) check_text(tracepoint.name);
     }
   }
+  void slow_trace(const NodeId&, ingest::SlowTrace) override {}
   void capture_begins(const NodeId&, const store::CaptureInfo& info) override { (void)store::check(info); }
 
  private:

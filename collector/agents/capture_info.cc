@@ -34,4 +34,18 @@ store::CaptureInfo capture_info(ingest::CaptureBegin begin, const ingest::NodeId
   return info;
 }
 
+store::SkippedCapture skipped_capture(ingest::SkippedCapture skipped, const ingest::NodeId& node_id,
+                                      const std::string& node_name) {
+  return {.trace_id = skipped.trace_id,
+          .span_id = skipped.span_id,
+          .node_id = node_id,
+          .node_name = node_name,
+          .service = std::move(skipped.service),
+          .pid = skipped.pid,
+          .trigger = skipped.trigger,
+          .reason = skipped.reason,
+          .operation = std::move(skipped.operation),
+          .skipped_unix_nano = skipped.skipped_unix_nano};
+}
+
 }  // namespace fathom::collector

@@ -82,5 +82,29 @@ TEST(CaptureInfo, WhatIsReadIsWithinTheStoresLimits) {
   EXPECT_FALSE(store::check(info_of(begin)).ok()) << "one that is not known";
 }
 
+TEST(CaptureInfo, ASkippedCaptureIsOfTheStreamsNode) {
+  ingest::SkippedCapture skipped{.trigger = CaptureTrigger::kError,
+                                 .reason = SkipReason::kRate,
+                                 .service = "checkout",
+                                 .pid = 7,
+                                 .operation = "GET /",
+                                 .skipped_unix_nano = 1000};
+  skipped.trace_id.bytes.fill('t');
+  skipped.span_id.bytes.fill('s');
+  ingest::NodeId node;
+  node.bytes.fill('n');
+  const store::SkippedCapture stored = skipped_capture(skipped, node, "db-1");
+  EXPECT_EQ(stored.trace_id, skipped.trace_id);
+  EXPECT_EQ(stored.span_id, skipped.span_id);
+  EXPECT_EQ(stored.node_id, node);
+  EXPECT_EQ(stored.node_name, "db-1");
+  EXPECT_EQ(stored.trigger, CaptureTrigger::kError);
+  EXPECT_EQ(stored.reason, SkipReason::kRate);
+  EXPECT_EQ(stored.service, "checkout");
+  EXPECT_EQ(stored.pid, 7u);
+  EXPECT_EQ(stored.operation, "GET /");
+  EXPECT_EQ(stored.skipped_unix_nano, 1000u);
+}
+
 }  // namespace
 }  // namespace fathom::collector

@@ -18,13 +18,25 @@ Gauge& capture_budget_used() {
   return gauge("fathom_capture_budget_used_bytes", "Memory taken by captures' parts that are not written yet");
 }
 
+uint64_t bytes_of_skipped(const store::SkippedCapture& skipped) {
+  return sizeof skipped + skipped.node_name.size() + skipped.service.size() + skipped.operation.size();
+}
+
 }  // namespace
+
+Counter& lost_skipped_captures(std::string_view reason) {
+  return counter("fathom_lost_skipped_captures_total",
+                 "Reports of skipped captures that were dropped: their agent sent too many, or too many waited",
+                 label("reason", reason));
+}
 
 class CaptureIntake::Upload {
  public:
-  Upload(store::CaptureInfo what, Tell teller) : info(std::move(what)), tell(std::move(teller)) {}
+  Upload(store::CaptureInfo what, bool is_stored, Tell teller)
+      : info(std::move(what)), content_is_stored(is_stored), tell(std::move(teller)) {}
 
   const store::CaptureInfo info;
+  const bool content_is_stored;  // the agent says
   const Tell tell;
 
   // By the intake's lock.
@@ -42,6 +54,7 @@ class CaptureIntake::Upload {
 
 CaptureIntake::CaptureIntake(CaptureIntakeOptions options, store::CaptureStore& store)
     : options_(options), store_(store), budget_(options.budget_bytes, &capture_budget_used()) {
+  for (const char* reason : {"rate", "queue"}) lost_skipped_captures(reason);
   for (size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { run(); });
 }
 
@@ -58,8 +71,9 @@ void CaptureIntake::stop() {
   for (std::thread& thread : std::exchange(threads_, {})) thread.join();
 }
 
-std::shared_ptr<CaptureIntake::Upload> CaptureIntake::begin(store::CaptureInfo info, Tell tell) {
-  auto upload = std::make_shared<Upload>(std::move(info), std::move(tell));
+std::shared_ptr<CaptureIntake::Upload> CaptureIntake::begin(store::CaptureInfo info, bool content_is_stored,
+                                                            Tell tell) {
+  auto upload = std::make_shared<Upload>(std::move(info), content_is_stored, std::move(tell));
   std::lock_guard lock(mutex_);
   schedule(upload);
   return upload;
@@ -86,6 +100,34 @@ void CaptureIntake::abandon(const std::shared_ptr<Upload>& upload) {
   schedule(upload);
 }
 
+void CaptureIntake::put_skipped(std::vector<store::SkippedCapture> skipped) {
+  std::lock_guard lock(mutex_);
+  if (skipped_.empty()) skipped_since_nano_ = now_monotonic_nano();
+  uint64_t lost = 0;
+  for (store::SkippedCapture& one : skipped) {
+    const bool has_room = !stopping_ && skipped_.size() < kMostSkipped && skipped_memory_.grow(bytes_of_skipped(one));
+    lost += !has_room;
+    if (has_room) skipped_.push_back(std::move(one));
+  }
+  lost_skipped_captures("queue").add(lost);
+  wake_.notify_one();
+}
+
+// An agent waits for the answer to a capture, and for none to a report.
+bool CaptureIntake::are_skipped_due() const {
+  if (skipped_.empty()) return false;
+  return stopping_ || ready_.empty() || now_monotonic_nano() - skipped_since_nano_ >= options_.skipped_wait_nano;
+}
+
+// All that came while the last ones were written, in one write.
+void CaptureIntake::store_skipped(std::unique_lock<std::mutex>& lock) {
+  const std::vector<store::SkippedCapture> skipped = std::exchange(skipped_, {});
+  const Reservation memory = std::exchange(skipped_memory_, budget_.open());
+  lock.unlock();
+  [[maybe_unused]] const Result<> kept = store_.put_skipped(skipped);  // the store counts what it does not keep
+  lock.lock();
+}
+
 void CaptureIntake::schedule(const std::shared_ptr<Upload>& upload) {
   if (std::exchange(upload->scheduled, true)) return;
   ready_.push_back(upload);
@@ -96,8 +138,12 @@ void CaptureIntake::run() {
   yield_to_questions();
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return stopping_ || !ready_.empty(); });
-    if (ready_.empty()) return;
+    wake_.wait(lock, [this] { return stopping_ || !ready_.empty() || !skipped_.empty(); });
+    if (are_skipped_due()) {
+      store_skipped(lock);
+      continue;
+    }
+    if (ready_.empty()) return;  // it is stopping
     std::shared_ptr<Upload> upload = std::move(ready_.front());
     ready_.pop_front();
     if (stopping_) upload->abandoned = true;
@@ -130,7 +176,8 @@ void CaptureIntake::open(Upload& upload) {
   Result<std::unique_ptr<store::CaptureWriter>> writer = store_.begin(upload.info);
   if (!writer) return end(upload, writer.error());
   upload.writer = *std::move(writer);
-  if (upload.writer->is_stored_already()) finish(upload);
+  if (upload.writer->is_stored_already()) return finish(upload);
+  if (upload.content_is_stored) end(upload, State::kRetry, "the content is not stored any more; send it");
 }
 
 void CaptureIntake::write(Upload& upload, const std::vector<Part>& parts) {

@@ -13,10 +13,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "base/byte_budget.h"
+#include "base/metrics.h"
 #include "base/time.h"
 #include "ingest/agent_messages.h"
 #include "store/capture_store.h"
@@ -28,7 +30,14 @@ struct CaptureIntakeOptions {
   uint64_t most_bytes = 64ull << 20;    // of one capture
   uint64_t retry_delay_nano = kNanosPerSecond;
   size_t threads = 2;
+  // Reports of skipped captures: of one stream; and how long they wait at most while uploads are ready.
+  double skipped_per_s = 50;
+  double skipped_burst = 1000;
+  uint64_t skipped_wait_nano = kNanosPerSecond;
 };
+
+// Reports of skipped captures that were dropped. Reasons: rate (of a stream), queue.
+Counter& lost_skipped_captures(std::string_view reason);
 
 class CaptureIntake {
  public:
@@ -41,13 +50,18 @@ class CaptureIntake {
 
   const CaptureIntakeOptions& options() const { return options_; }
 
-  // `info` says the size, which is not zero.
-  std::shared_ptr<Upload> begin(store::CaptureInfo info, Tell tell);
+  // `info` says the size, which is not zero. With `content_is_stored` nothing more comes: if the store has no content
+  // of this hash, the answer is RETRY.
+  std::shared_ptr<Upload> begin(store::CaptureInfo info, bool content_is_stored, Tell tell);
   // The next bytes. False: there is no memory for them, and nothing happened.
   [[nodiscard]] bool take(const std::shared_ptr<Upload>& upload, std::string_view content);
   // What is not whole by now never will be. No more is told of it but what is being told.
   void abandon(const std::shared_ptr<Upload>& upload);
-  // Whatever is not stored is abandoned. Idempotent.
+  // Stored when no upload is ready, or skipped_wait_nano later. While they wait they take memory of the budget. Those
+  // that find none, or kMostSkipped others that wait, are dropped, and counted.
+  void put_skipped(std::vector<store::SkippedCapture> skipped);
+  static constexpr size_t kMostSkipped = 2048;
+  // Uploads that are not stored are abandoned. Idempotent.
   void stop();
 
  private:
@@ -57,6 +71,8 @@ class CaptureIntake {
   };
 
   void run();
+  bool are_skipped_due() const;
+  void store_skipped(std::unique_lock<std::mutex>& lock);
   void schedule(const std::shared_ptr<Upload>& upload);
   std::vector<Part> next_parts(Upload& upload);
   void work(Upload& upload, const std::vector<Part>& parts);
@@ -73,6 +89,9 @@ class CaptureIntake {
   std::condition_variable wake_;
   bool stopping_ = false;
   std::deque<std::shared_ptr<Upload>> ready_;  // with something to do, and nobody at it
+  std::vector<store::SkippedCapture> skipped_;
+  Reservation skipped_memory_ = budget_.open();
+  uint64_t skipped_since_nano_ = 0;  // when the first of them came
   std::vector<std::thread> threads_;
 };
 

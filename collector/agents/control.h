@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "base/ids.h"
 #include "ingest/control.h"
+#include "ingest/stream.h"
 #include "store/capture.h"
 
 namespace fathom::collector {
@@ -34,6 +36,8 @@ struct ConnectedNode {
   NodeId node_id;
   std::string host_name;
   uint64_t stream = 0;  // the registry's number of its stream; a newer one has a higher
+  // Whether it knows hold_nano. One that does not would take a request to hold for one to capture.
+  bool holds_traces = false;
 };
 
 // To the agents that are connected now and take requests.
@@ -45,6 +49,9 @@ class NodePort {
   virtual bool send(const NodeId& node, std::string message) = 0;
 };
 
+// Takes reports of captures that are missing, on any thread, and does not wait.
+using PutSkipped = std::function<void(std::vector<store::SkippedCapture>)>;
+
 // What agents say, and that they come and go.
 class NodeAnswers {
  public:
@@ -53,8 +60,12 @@ class NodeAnswers {
   virtual void node_gone(const NodeId& node) = 0;
   virtual void answered(const NodeId& node, CaptureAnswer answer) = 0;
   virtual void answered(const NodeId& node, TracepointAnswer answer) = 0;
+  // A request of that node may turn out to be among the slowest: other nodes of its trace may have something of it.
+  virtual void slow_trace(const NodeId& node, ingest::SlowTrace trace) = 0;
   // A capture is announced: other nodes of its trace may have something, too.
   virtual void capture_begins(const NodeId& node, const store::CaptureInfo& info) = 0;
+  // Where reports go of nodes that are not asked. Said before any stream is open; who asks nobody has none.
+  virtual void set_skipped_sink(const PutSkipped& /*put*/) {}
 };
 
 }  // namespace fathom::collector

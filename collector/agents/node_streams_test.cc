@@ -21,6 +21,7 @@ class Comings : public NodeAnswers {
   void node_gone(const NodeId&) override { said += "-"; }
   void answered(const NodeId&, CaptureAnswer) override {}
   void answered(const NodeId&, TracepointAnswer) override {}
+  void slow_trace(const NodeId&, ingest::SlowTrace) override {}
   void capture_begins(const NodeId&, const store::CaptureInfo&) override {}
   std::string said;
 };
@@ -91,14 +92,34 @@ class InterruptedWire : public RecordingWire {
   std::function<void()> event_;
 };
 
-TEST(NodeStreamsOfSessions, OfTwoHellosAtOnceTheNewerStreamIsAsked) {
-  FakeStore store;
-  auto comings = std::make_shared<Comings>();
+std::shared_ptr<SessionContext> context_of(FakeStore& store, std::shared_ptr<NodeAnswers> answers) {
   auto context = std::make_shared<SessionContext>();
   context->ingest = std::make_shared<Ingest>(IngestOptions{}, store);
   context->nodes = std::make_shared<NodeRegistry>();
   context->streams = std::make_shared<NodeStreams>();
-  context->answers = comings;
+  context->answers = std::move(answers);
+  return context;
+}
+
+TEST(NodeStreamsOfSessions, AgentsThatSayTheirPeriodHoldTraces) {
+  for (uint64_t period_nano : {uint64_t{0}, kNanosPerMinute}) {
+    FakeStore store;
+    auto context = context_of(store, nullptr);
+    auto peer = std::make_shared<RecordingWire>();
+    auto session = std::make_shared<AgentSession>(context, peer);
+    wire::AgentMessage greeting = hello();
+    greeting.mutable_hello()->set_takes_requests(true);
+    greeting.mutable_hello()->set_slowest_period_nano(period_nano);
+    session->message(greeting.SerializeAsString(), context->ingest->open(), 4000);
+    ASSERT_EQ(context->streams->connected().size(), 1u);
+    EXPECT_EQ(context->streams->connected()[0].holds_traces, period_nano > 0);
+  }
+}
+
+TEST(NodeStreamsOfSessions, OfTwoHellosAtOnceTheNewerStreamIsAsked) {
+  FakeStore store;
+  auto comings = std::make_shared<Comings>();
+  auto context = context_of(store, comings);
   wire::AgentMessage greeting = hello();
   greeting.mutable_hello()->set_takes_requests(true);
   auto greet = [&](AgentSession& session) {

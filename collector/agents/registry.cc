@@ -47,8 +47,12 @@ uint64_t NodeRegistry::attach(const ingest::Hello& hello, Replaced replaced) {
     before = std::exchange(entry->replaced, std::move(replaced));
     entry->node.host_name = hello.host_name;
     entry->node.agent_version = hello.agent_version;
+    entry->node.captures_off = hello.captures_off;
+    entry->node.reports_skipped_captures = hello.reports_skipped_captures;
+    entry->node.slowest_period_nano = hello.slowest_period_nano;
     see(*entry);
     entry->node.connected = true;
+    note_run(*entry, hello.instance_id);
     entry->losses.begin(hello.instance_id);
     count_connected();
   }
@@ -92,6 +96,13 @@ void NodeRegistry::forget_silent() {
 void NodeRegistry::see(Entry& entry) const {
   entry.node.last_seen_unix_nano = now_unix_nano_();
   entry.seen_nano = now_nano_();
+}
+
+// An agent that only lost its connection is the same run of it.
+void NodeRegistry::note_run(Entry& entry, const ingest::InstanceId& instance) const {
+  const bool is_known = entry.node.agent_since_unix_nano != 0 && entry.instance == instance;
+  if (!is_known) entry.node.agent_since_unix_nano = now_unix_nano_();
+  entry.instance = instance;
 }
 
 void NodeRegistry::detach(uint64_t stream) {

@@ -31,7 +31,12 @@ struct Node {
   std::string agent_version;
   uint64_t first_seen_unix_nano = 0;  // by this collector since it was started
   uint64_t last_seen_unix_nano = 0;
+  uint64_t agent_since_unix_nano = 0;  // since when this collector knows this run of its agent
   bool connected = false;
+  // As the last Hello said.
+  bool captures_off = false;
+  bool reports_skipped_captures = false;
+  uint64_t slowest_period_nano = 0;
   ingest::NodeStatus report;  // the last one
 };
 
@@ -63,6 +68,7 @@ class NodeRegistry {
     uint64_t seen_nano = 0;  // by `now_nano_`
     uint64_t stream = 0;     // 0: none
     Replaced replaced;
+    ingest::InstanceId instance;
     NodeLosses losses;
   };
   using Entries = std::map<NodeId, Entry>;
@@ -72,6 +78,7 @@ class NodeRegistry {
   bool make_room();
   void forget_silent();
   void see(Entry& entry) const;
+  void note_run(Entry& entry, const ingest::InstanceId& instance) const;
   void count_connected();
 
   const RegistryOptions options_;

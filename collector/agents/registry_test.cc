@@ -48,6 +48,38 @@ TEST_F(NodeRegistryTest, ListsByHostAndRemembersWhen) {
   EXPECT_TRUE(node.connected);
 }
 
+TEST_F(NodeRegistryTest, WhatTheLastHelloSaysOfCapturesCounts) {
+  ingest::Hello hello = hello_of(1);
+  hello.reports_skipped_captures = true;
+  hello.slowest_period_nano = kNanosPerMinute;
+  registry_.detach(registry_.attach(hello, [] {}));
+  Node node = registry_.nodes().at(0);
+  EXPECT_FALSE(node.captures_off);
+  EXPECT_TRUE(node.reports_skipped_captures) << "also when it is not connected";
+  EXPECT_EQ(node.slowest_period_nano, kNanosPerMinute);
+  hello = hello_of(1);
+  hello.captures_off = true;
+  registry_.attach(hello, [] {});
+  node = registry_.nodes().at(0);
+  EXPECT_TRUE(node.captures_off);
+  EXPECT_FALSE(node.reports_skipped_captures);
+  EXPECT_EQ(node.slowest_period_nano, 0u);
+}
+
+TEST_F(NodeRegistryTest, KnowsSinceWhenAnAgentRuns) {
+  const auto since = [&] { return registry_.nodes().at(0).agent_since_unix_nano; };
+  registry_.detach(attach(1));
+  EXPECT_EQ(since(), kNanosPerHour);
+  now_ += 5;
+  registry_.detach(attach(1));
+  EXPECT_EQ(since(), kNanosPerHour) << "it only lost its connection";
+  now_ += 5;
+  ingest::Hello restarted = hello_of(1);
+  restarted.instance_id.bytes[0] = 2;
+  registry_.attach(restarted, [] {});
+  EXPECT_EQ(since(), kNanosPerHour + 10);
+}
+
 TEST_F(NodeRegistryTest, SilentNodesAreForgottenAfterAWhile) {
   uint64_t first = attach(1);
   attach(2);

@@ -94,6 +94,8 @@ void AgentSession::message(std::string_view bytes, Reservation memory, uint64_t 
   if (auto* part = std::get_if<ingest::CapturePart>(&*parsed)) return take(*part);
   if (auto* answer = std::get_if<CaptureAnswer>(&*parsed)) return take(*answer);
   if (auto* answer = std::get_if<TracepointAnswer>(&*parsed)) return take(*answer);
+  if (auto* trace = std::get_if<ingest::SlowTrace>(&*parsed)) return take(*trace);
+  if (auto* skipped = std::get_if<ingest::SkippedCaptures>(&*parsed)) return take(*skipped);
   take(std::get<ingest::Hello>(*parsed));
 }
 
@@ -123,7 +125,8 @@ void AgentSession::take(ingest::Hello& hello) {
   }
   if (gone) return context_->nodes->detach(stream);  // it ended while it said hello
   welcome();
-  if (hello.takes_requests && context_->streams) be_asked();
+  // Agents that say their period are those that hold traces.
+  if (hello.takes_requests && context_->streams) be_asked(hello.slowest_period_nano > 0);
 }
 
 void AgentSession::welcome() {
@@ -132,7 +135,7 @@ void AgentSession::welcome() {
   if (auto wire = wire_.lock()) {
     wire->send(encode(ingest::Welcome{limits.collector_version, limits.max_batch_bytes, limits.max_unacknowledged_bytes,
                                       limits.max_unacknowledged_batches, most,
-                                      most > 0 ? limits.max_capture_bytes_under_way : 0}));
+                                      most > 0 ? limits.max_capture_bytes_under_way : 0, most > 0}));
   }
 }
 

@@ -77,13 +77,15 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   void take(ingest::NodeStatus& report);
   void take(ingest::CaptureBegin& begin);
   void take(const ingest::CapturePart& part);
+  void take(ingest::SlowTrace& trace);
+  void take(ingest::SkippedCaptures& skipped);
   void take(CaptureAnswer& answer);
   void take(TracepointAnswer& answer);
   void end_for(const std::optional<Breach>& breach);
   std::shared_ptr<SessionCaptures> make_captures();
   std::shared_ptr<SessionCaptures> captures();
   void welcome();
-  void be_asked();
+  void be_asked(bool holds_traces);
   void no_room_for_batch(uint64_t sequence, uint64_t bytes);
   bool no_room_for_others(std::string_view begin, uint64_t bytes);
   bool open();

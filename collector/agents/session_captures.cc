@@ -33,6 +33,11 @@ CaptureMetrics& capture_metrics() {
   return all;
 }
 
+TokenBucket rate_of_skipped(const CaptureIntake* intake) {
+  const CaptureIntakeOptions options = intake == nullptr ? CaptureIntakeOptions() : intake->options();
+  return {options.skipped_per_s, options.skipped_burst};
+}
+
 Breach invalid_part(std::string why) {
   return {StreamEnd::kInvalid, std::move(why)};
 }
@@ -40,13 +45,16 @@ Breach invalid_part(std::string why) {
 }  // namespace
 
 SessionCaptures::SessionCaptures(std::shared_ptr<CaptureIntake> intake, uint64_t max_under_way_bytes, Peer peer)
-    : intake_(std::move(intake)), max_under_way_bytes_(max_under_way_bytes), peer_(std::move(peer)) {}
+    : intake_(std::move(intake)),
+      max_under_way_bytes_(max_under_way_bytes),
+      peer_(std::move(peer)),
+      skipped_rate_(rate_of_skipped(intake_.get())) {}
 
 void SessionCaptures::list_metrics() {
   capture_metrics();
 }
 
-SessionCaptures::Begun SessionCaptures::begin(store::CaptureInfo info) {
+SessionCaptures::Begun SessionCaptures::begin(store::CaptureInfo info, bool content_is_stored) {
   std::unique_lock lock(mutex_);
   if (ended_) return capture_metrics().abandoned.add(), Begun();
   if (std::optional<Breach> breach = refusal(info)) return {std::move(breach)};
@@ -56,7 +64,7 @@ SessionCaptures::Begun SessionCaptures::begin(store::CaptureInfo info) {
   } else if (draining_) {
     retry(info.id, "the collector is ending");
   } else {
-    open(std::move(info));
+    open(std::move(info), content_is_stored);
     begun.is_under_way = true;
   }
   lock.unlock();
@@ -64,14 +72,15 @@ SessionCaptures::Begun SessionCaptures::begin(store::CaptureInfo info) {
   return begun;
 }
 
-void SessionCaptures::open(store::CaptureInfo info) {
+void SessionCaptures::open(store::CaptureInfo info, bool content_is_stored) {
   Entry& entry = entries_[info.id];
   entry.serial = ++last_serial_;
   entry.size_bytes = info.size_bytes;
-  entry.upload = intake_->begin(
-      std::move(info), [weak = weak_from_this(), serial = entry.serial](const ingest::CaptureProgress& progress) {
-        if (auto self = weak.lock()) self->told(serial, progress);
-      });
+  entry.upload =
+      intake_->begin(std::move(info), content_is_stored,
+                     [weak = weak_from_this(), serial = entry.serial](const ingest::CaptureProgress& progress) {
+                       if (auto self = weak.lock()) self->told(serial, progress);
+                     });
 }
 
 std::optional<Breach> SessionCaptures::refusal(const store::CaptureInfo& info) const {
@@ -109,6 +118,17 @@ std::optional<Breach> SessionCaptures::part(const ingest::CapturePart& part) {
   lock.unlock();
   hear_of_it(true);
   return std::nullopt;
+}
+
+// The first ones of those that are too many are kept.
+void SessionCaptures::skipped(std::vector<store::SkippedCapture> reports) {
+  if (!intake_) return;
+  const uint64_t now = now_monotonic_nano();
+  size_t taken = 0;
+  while (taken < reports.size() && skipped_rate_.take(now)) ++taken;
+  lost_skipped_captures("rate").add(reports.size() - taken);
+  reports.resize(taken);
+  intake_->put_skipped(std::move(reports));
 }
 
 void SessionCaptures::no_room(const store::CaptureId& id) {

@@ -1,9 +1,10 @@
 // SessionCaptures: the captures that one stream has under way, and the rules that they keep to.
 //
 // Purpose: AgentSession's part that docs/formats/ingest-stream.md calls captures: which parts belong where, how much
-// may be under way, what is answered. Thread safety: all of it; begin() and part() from one thread at a time. `peer` is
-// called on any thread: send() with this object's lock held, so that answers keep their order, the others without.
-// Ownership: held by shared_ptr; uploads hold it weakly. Without an intake every capture is refused.
+// may be under way, what is answered. Thread safety: all of it; begin(), part() and skipped() from one thread at a
+// time. `peer` is called on any thread: send() with this object's lock held, so that answers keep their order, the
+// others without. Ownership: held by shared_ptr; uploads hold it weakly. Without an intake every capture is refused,
+// and reports of skipped ones are ignored.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/token_bucket.h"
 #include "collector/agents/capture_intake.h"
 #include "collector/agents/stream_end.h"
 #include "ingest/agent_messages.h"
@@ -36,9 +39,12 @@ class SessionCaptures : public std::enable_shared_from_this<SessionCaptures> {
     std::optional<Breach> breach;
     bool is_under_way = false;  // false also when it was refused, or is to come again later
   };
-  Begun begin(store::CaptureInfo info);
+  // `content_is_stored`: the agent will send no parts.
+  Begun begin(store::CaptureInfo info, bool content_is_stored = false);
   // What rule it breaks; nothing when all is well.
   std::optional<Breach> part(const ingest::CapturePart& part);
+  // Reports of skipped captures; beyond the rate of a stream they are dropped, and counted.
+  void skipped(std::vector<store::SkippedCapture> reports);
   // There was no memory for a part of this one.
   void no_room(const store::CaptureId& id);
   // The collector ends: what is not whole is to come again, to whoever is here next.
@@ -61,7 +67,7 @@ class SessionCaptures : public std::enable_shared_from_this<SessionCaptures> {
 
   std::optional<Breach> refusal(const store::CaptureInfo& info) const;
   std::string why_not(const store::CaptureInfo& info) const;
-  void open(store::CaptureInfo info);
+  void open(store::CaptureInfo info, bool content_is_stored);
   void told(uint64_t serial, const ingest::CaptureProgress& progress);
   void answer(const ingest::CaptureProgress& progress);
   void retry(const store::CaptureId& id, const std::string& why);
@@ -72,6 +78,7 @@ class SessionCaptures : public std::enable_shared_from_this<SessionCaptures> {
   const std::shared_ptr<CaptureIntake> intake_;
   const uint64_t max_under_way_bytes_;
   const Peer peer_;
+  TokenBucket skipped_rate_;
   mutable std::mutex mutex_;
   Entries entries_;
   uint64_t under_way_bytes_ = 0;  // received, and not taken

@@ -36,6 +36,8 @@ class RecordingAnswers : public NodeAnswers {
   void answered(const NodeId& node, TracepointAnswer answer) override {
     said.push_back("tracepoints " + first(node) + std::to_string(answer.request_id) + answer.failure);
   }
+  void slow_trace(const NodeId&, ingest::SlowTrace trace) override { slow_traces.push_back(std::move(trace)); }
+  std::vector<ingest::SlowTrace> slow_traces;
   void capture_begins(const NodeId& node, const store::CaptureInfo& info) override {
     said.push_back("begins " + first(node) + info.node_name);
   }

@@ -1,5 +1,6 @@
 // AgentSession's side that is not about spans: captures, and what the agent is asked.
 #include <utility>
+#include <vector>
 
 #include "base/metrics.h"
 #include "collector/agents/capture_info.h"
@@ -42,8 +43,9 @@ void AgentSession::end_for(const std::optional<Breach>& breach) {
 
 void AgentSession::take(ingest::CaptureBegin& begin) {
   context_->nodes->heard(stream_);
+  const bool content_is_stored = begin.content_is_stored;
   const store::CaptureInfo info = capture_info(std::move(begin), node_id_, host_name_);
-  SessionCaptures::Begun begun = captures()->begin(info);
+  SessionCaptures::Begun begun = captures()->begin(info, content_is_stored);
   // Not of those that are refused: they cost an agent nothing, and what listens has bounds.
   if (begun.is_under_way && context_->answers) context_->answers->capture_begins(node_id_, info);
   end_for(begun.breach);
@@ -51,6 +53,17 @@ void AgentSession::take(ingest::CaptureBegin& begin) {
 
 void AgentSession::take(const ingest::CapturePart& part) {
   end_for(captures()->part(part));
+}
+
+void AgentSession::take(ingest::SlowTrace& trace) {
+  if (context_->answers) context_->answers->slow_trace(node_id_, std::move(trace));
+}
+
+void AgentSession::take(ingest::SkippedCaptures& skipped) {
+  context_->nodes->heard(stream_);
+  std::vector<store::SkippedCapture> all;
+  for (ingest::SkippedCapture& one : skipped) all.push_back(skipped_capture(std::move(one), node_id_, host_name_));
+  captures()->skipped(std::move(all));
 }
 
 void AgentSession::take(CaptureAnswer& answer) {
@@ -63,8 +76,8 @@ void AgentSession::take(TracepointAnswer& answer) {
 
 // From now on others may send to this agent. The stream may end at any moment, also before that is known here; and the
 // node may have a newer one by now.
-void AgentSession::be_asked() {
-  context_->streams->attach({node_id_, host_name_, stream_}, wire_, context_->answers.get());
+void AgentSession::be_asked(bool holds_traces) {
+  context_->streams->attach({node_id_, host_name_, stream_, holds_traces}, wire_, context_->answers.get());
   bool gone = false;
   {
     std::lock_guard lock(mutex_);

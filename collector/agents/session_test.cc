@@ -333,7 +333,7 @@ TEST_F(AgentSessionTest, MessagesOfTheFutureAreIgnoredAndCounted) {
   make();
   uint64_t before = counted("fathom_ingest_unknown_messages_total");
   say(hello());
-  say_bytes(std::string("\x4a\x01x", 3));
+  say_bytes(std::string("\x7a\x01x", 3));
   say_bytes("");
   EXPECT_FALSE(wire_->ended());
   EXPECT_EQ(counted("fathom_ingest_unknown_messages_total"), before + 2);

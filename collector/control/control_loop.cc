@@ -21,19 +21,34 @@ const ConnectedNode* find_node(const std::vector<ConnectedNode>& nodes, const No
   return found == nodes.end() ? nullptr : &*found;
 }
 
+CaptureRequest hold_request(const std::string& host_name, const ingest::SlowTrace& trace) {
+  CaptureRequest request;
+  request.trigger = CaptureTrigger::kRemote;
+  request.trace_id = trace.trace_id;
+  request.reason = "among the slowest on " + host_name + ": " + trace.operation;
+  request.hold_nano = trace.hold_nano;
+  return request;
+}
+
 std::string reason_for_others(const std::string& host_name, const store::CaptureInfo& info) {
   std::string operation = info.operation.empty() ? "" : " (" + info.operation + ")";
   return "captured on " + host_name + ": " + std::string(name_of(info.trigger)) + operation;
 }
 
-CaptureRequest request_for_others(const std::string& host_name, const store::CaptureInfo& info) {
+CaptureRequest request_for_others(const std::string& host_name, const store::CaptureInfo& info,
+                                  const RemoteTriggers::Window& window) {
   CaptureRequest request;
   request.trigger = CaptureTrigger::kRemote;
   request.trace_id = info.trace_id;
-  request.start_unix_nano = info.start_unix_nano;
-  request.end_unix_nano = info.end_unix_nano;
+  request.start_unix_nano = window.start_unix_nano;
+  request.end_unix_nano = window.end_unix_nano;
   request.reason = reason_for_others(host_name, info);
   return request;
+}
+
+std::vector<ConnectedNode> those_that_hold(std::vector<ConnectedNode> nodes) {
+  std::erase_if(nodes, [](const ConnectedNode& node) { return !node.holds_traces; });
+  return nodes;
 }
 
 // What cannot be read would be overwritten by the next rule, and may be of use to a person.
@@ -56,6 +71,7 @@ ControlLoop::ControlLoop(const ControlOptions& options, NodePort& port, Threshol
       captures_(options.captures),
       tracepoints_(options.tracepoints),
       remote_(options.remote),
+      holds_(options.holds, options.holds_of_node),
       rules_(kept_rules(options.rules_directory)) {}
 
 // ---- requests ----------------------------------------------------------------------------------------------------
@@ -166,17 +182,53 @@ void ControlLoop::capture_begins(const NodeId& node, const store::CaptureInfo& i
   ask_others(node, info);
 }
 
-void ControlLoop::ask_others(const NodeId& first, const store::CaptureInfo& info) {
+// All but the first, whose name is told.
+std::vector<ConnectedNode> ControlLoop::others(const NodeId& first, std::string& host_name) const {
   std::vector<ConnectedNode> nodes = port_.connected();
   const ConnectedNode* known = find_node(nodes, first);
-  std::string host_name = known == nullptr ? first.hex() : known->host_name;
+  host_name = known == nullptr ? first.hex() : known->host_name;
   std::erase_if(nodes, [&](const ConnectedNode& node) { return node.node_id == first; });
+  return nodes;
+}
+
+void ControlLoop::slow_trace(const NodeId& node, const ingest::SlowTrace& trace) {
+  std::string host_name;
+  const std::vector<ConnectedNode> nodes = those_that_hold(others(node, host_name));
+  if (nodes.empty() || trace.hold_nano == 0) return;
+  const uint64_t now = options_.now_monotonic_nano();
+  const RemoteTriggers::Verdict verdict = holds_.announced(node, trace.trace_id, now);
+  if (verdict == RemoteTriggers::Verdict::kTooMany) return refuse_hold(trace.trace_id, now);
+  if (verdict != RemoteTriggers::Verdict::kAsk) return;
+  (void)refused_.take_hold(trace.trace_id, now);  // an earlier one
+  CaptureRequest request = hold_request(host_name, trace);
+  request.request_id = next_request_++;
+  const std::string message = encode(request);
+  for (const ConnectedNode& other : nodes) {
+    if (port_.send(other.node_id, message)) metrics_.holds_sent.add();
+  }
+}
+
+void ControlLoop::refuse_hold(const TraceId& trace, uint64_t now_nano) {
+  metrics_.holds_skipped.add();
+  refused_.hold_refused(trace, now_nano);
+}
+
+// Nodes that were not told to hold the trace are asked all the same: their recorders may still have it.
+void ControlLoop::ask_others(const NodeId& first, const store::CaptureInfo& info) {
+  std::string host_name;
+  const std::vector<ConnectedNode> nodes = others(first, host_name);
   if (nodes.empty()) return;
-  RemoteTriggers::Verdict verdict = remote_.captured(info.trace_id, options_.now_monotonic_nano());
-  if (verdict == RemoteTriggers::Verdict::kTooMany) metrics_.remote_skipped.add();
+  const uint64_t now = options_.now_monotonic_nano();
+  RemoteTriggers::Window window{info.start_unix_nano, info.end_unix_nano};
+  const RemoteTriggers::Verdict verdict = remote_.captured(info.trace_id, info.trigger, window, now);
+  const bool is_refused = verdict == RemoteTriggers::Verdict::kTooMany;
+  if (is_refused) metrics_.remote_skipped.add();
+  const bool was_hold_refused = refused_.take_hold(info.trace_id, now);
+  if (is_refused || was_hold_refused)
+    refused_.report(info, is_refused ? nodes : those_that_hold(nodes), now, options_.now_unix_nano());
   if (verdict != RemoteTriggers::Verdict::kAsk) return;
   metrics_.remote.add();
-  CaptureRequest request = request_for_others(host_name, info);
+  CaptureRequest request = request_for_others(host_name, info, window);
   request.request_id = next_request_++;
   std::string message = encode(request);
   for (const ConnectedNode& node : nodes) {

@@ -10,7 +10,9 @@
 //  - what a request switches of all processes is a rule (tracepoint_rules.h): durable before any node hears of it, and
 //    told, all rules together, to every node that connects, or does not know the latest;
 //  - the first capture of a trace makes every other node be asked for that trace (remote_triggers.h), for the same
-//    window; a trace that people ask all nodes for is not asked for again.
+//    window, and later ones that reach further for all of it; a trace that people ask all nodes for is not asked for
+//    again. What is not asked for, because it is too much, is reported (refused_reports.h);
+//  - a trace that may be among the slowest is held by every other node that can (hold_limits.h).
 // Thread safety: one thread. Ownership: port and learner outlive it. Errors, to `done`: kNotFound (the node named is
 // not connected), kUnavailable (no node is; too many requests wait already). A request that became a rule has neither:
 // its answer says of which nodes nothing is known. Losses: fathom_remote_captures_skipped_total,
@@ -29,7 +31,9 @@
 #include "base/time.h"
 #include "collector/agents/control.h"
 #include "collector/control/control_metrics.h"
+#include "collector/control/hold_limits.h"
 #include "collector/control/pending_requests.h"
+#include "collector/control/refused_reports.h"
 #include "collector/control/remote_triggers.h"
 #include "collector/control/threshold_learner.h"
 #include "collector/control/tracepoint_rules.h"
@@ -43,6 +47,8 @@ struct ControlOptions {
   PendingLimits captures;                    // requests of people that wait for nodes
   PendingLimits tracepoints{.requests = 8};  // their answers are large: some ten megabytes to a request at most
   RemoteTriggerOptions remote;
+  RemoteTriggerOptions holds{.traces_per_s = 50, .burst = 200};
+  NodeHoldOptions holds_of_node;
   std::string rules_directory;  // where the rules of tracepoints are kept; empty: in memory only
   std::function<uint64_t()> now_monotonic_nano = fathom::now_monotonic_nano;
   std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano;
@@ -64,7 +70,9 @@ class ControlLoop {
   void node_gone(const NodeId& node);
   void answered(const NodeId& node, CaptureAnswer answer);
   void answered(const NodeId& node, TracepointAnswer answer);
+  void slow_trace(const NodeId& node, const ingest::SlowTrace& trace);
   void capture_begins(const NodeId& node, const store::CaptureInfo& info);
+  void set_skipped_sink(PutSkipped put) { refused_.set_sink(std::move(put)); }
 
   // The request's id is given here.
   void capture(CaptureRequest request, RepliesDone<CaptureAnswer> done);
@@ -92,7 +100,9 @@ class ControlLoop {
   Result<std::vector<ConnectedNode>> addressees(const std::optional<NodeId>& node) const;
   uint64_t stream_of(const NodeId& node) const;
   uint64_t window_left_nano(const CaptureRequest& request) const;
+  void refuse_hold(const TraceId& trace, uint64_t now_nano);
   void ask_others(const NodeId& first, const store::CaptureInfo& info);
+  std::vector<ConnectedNode> others(const NodeId& first, std::string& host_name) const;
 
   Result<> keep_rules(const TracepointRequest& request);
   Replies<TracepointAnswer> unasked(const TracepointRequest& request) const;
@@ -108,6 +118,8 @@ class ControlLoop {
   PendingRequests<CaptureAnswer> captures_;
   PendingRequests<TracepointAnswer> tracepoints_;
   RemoteTriggers remote_;
+  HoldLimits holds_;
+  RefusedReports refused_;
   TracepointRules rules_;
   uint64_t rules_version_ = 0;
   uint64_t next_request_ = 1;

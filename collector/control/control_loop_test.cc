@@ -312,7 +312,55 @@ TEST_F(ControlLoopTest, ATraceThatCouldNotBeAskedForIsAskedForWhenItsCaptureBegi
   EXPECT_EQ(nodes_.take('b').size(), 1u);
 }
 
+TEST_F(ControlLoopTest, TheOthersAreAskedForTheRestToo) {
+  for (char node : {'a', 'b'}) nodes_.connect(node);
+  store::CaptureInfo overdue = info('t', CaptureTrigger::kOverdue), rest = info('t');
+  overdue.end_unix_nano = rest.start_unix_nano = 100 + 30 * kNanosPerMilli;
+  rest.end_unix_nano = 100 + 300 * kNanosPerMilli;
+  loop().capture_begins(node_id('a'), overdue);
+  EXPECT_EQ(nodes_.take('b').at(0).capture_request().end_unix_nano(), overdue.end_unix_nano);
+  loop().capture_begins(node_id('a'), rest);
+  auto asked = nodes_.take('b');
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].capture_request().start_unix_nano(), overdue.start_unix_nano) << "what b did may be known by now";
+  EXPECT_EQ(asked[0].capture_request().end_unix_nano(), rest.end_unix_nano);
+  EXPECT_TRUE(nodes_.take('a').empty());
+}
+
+TEST_F(ControlLoopTest, AgentsThatDoNotKnowHoldsAreNotToldToHold) {
+  for (char node : {'a', 'b', 'c'}) nodes_.connect(node);
+  nodes_.hold_nothing('b');
+  loop().slow_trace(node_id('a'), {info('t').trace_id, "GET /cart", 95});
+  EXPECT_TRUE(nodes_.take('b').empty()) << "it would make a capture at once";
+  EXPECT_EQ(nodes_.take('c').size(), 1u);
+  loop().capture_begins(node_id('a'), info('t'));
+  EXPECT_EQ(nodes_.take('b').size(), 1u);
+}
+
+TEST_F(ControlLoopTest, TheOthersHoldWhatMayBeAmongTheSlowest) {
+  for (char node : {'a', 'b', 'c'}) nodes_.connect(node);
+  const ingest::SlowTrace slow{info('t').trace_id, "GET /cart", 95};
+  loop().slow_trace(node_id('a'), slow);
+  EXPECT_TRUE(nodes_.take('a').empty());
+  for (char node : {'b', 'c'}) {
+    auto asked = nodes_.take(node);
+    ASSERT_EQ(asked.size(), 1u);
+    const auto& request = asked[0].capture_request();
+    EXPECT_EQ(request.hold_nano(), 95u);
+    EXPECT_EQ(request.trigger(), wire::CAPTURE_TRIGGER_REMOTE);
+    EXPECT_EQ(request.trace_id(), std::string(16, 't'));
+    EXPECT_EQ(request.reason(), "among the slowest on host-a: GET /cart");
+  }
+  loop().slow_trace(node_id('b'), slow);
+  for (char node : {'a', 'b', 'c'}) EXPECT_TRUE(nodes_.take(node).empty()) << "once per trace";
+  loop().capture_begins(node_id('a'), info('t'));
+  auto asked = nodes_.take('b');
+  ASSERT_EQ(asked.size(), 1u) << "now it is wanted";
+  EXPECT_EQ(asked[0].capture_request().hold_nano(), 0u);
+}
+
 TEST_F(ControlLoopTest, RemoteTriggersAreLimitedAndWhatIsSkippedIsCounted) {
+  options_.remote = {.traces_per_s = 10, .burst = 20};
   nodes_.connect('a');
   nodes_.connect('b');
   loop();
@@ -333,19 +381,6 @@ TEST_F(ControlLoopTest, AloneThereIsNobodyToAsk) {
   uint64_t before = ControlMetrics::get().remote.value();
   for (int i = 1; i <= 25; ++i) loop().capture_begins(node_id('a'), info(static_cast<char>(i)));
   EXPECT_EQ(ControlMetrics::get().remote.value(), before);
-}
-
-TEST(RemoteTriggers, RemembersABoundedNumberOfTraces) {
-  RemoteTriggers triggers({.traces_per_s = 1e9, .burst = 1e9, .max_traces = 3});
-  for (char c = 'a'; c <= 'd'; ++c) {
-    TraceId trace;
-    trace.bytes.fill(static_cast<uint8_t>(c));
-    EXPECT_EQ(triggers.captured(trace, 5), RemoteTriggers::Verdict::kAsk);
-    EXPECT_EQ(triggers.captured(trace, 5), RemoteTriggers::Verdict::kAsked);
-  }
-  TraceId oldest;
-  oldest.bytes.fill('a');
-  EXPECT_EQ(triggers.captured(oldest, 5), RemoteTriggers::Verdict::kAsk);
 }
 
 // ---- thresholds

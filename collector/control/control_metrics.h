@@ -33,9 +33,16 @@ struct ControlMetrics {
   RequestMetrics tracepoints{"tracepoints"};
   Counter& remote_sent =
       counter("fathom_node_requests_total", "Requests sent to nodes, by kind", label("kind", "remote_capture"));
-  Counter& remote = counter("fathom_remote_captures_total", "Captured traces that the other nodes were asked for, too");
+  Counter& remote =
+      counter("fathom_remote_captures_total", "Times that the other nodes were asked for a captured trace, too");
   Counter& remote_skipped = counter("fathom_remote_captures_skipped_total",
                                     "Captures whose traces the other nodes were not asked for: too many at once");
+  Counter& holds_sent = counter("fathom_node_requests_total", "Requests sent to nodes, by kind", label("kind", "hold"));
+  Counter& holds_skipped =
+      counter("fathom_holds_skipped_total", "Slow traces that the other nodes were not told to hold: too many at once");
+  Counter& dropped_reports =
+      counter("fathom_refused_reports_dropped_total",
+              "Nodes that were not asked for a trace, and of which no report says so: too many at once");
   Counter& lost_answers =
       counter("fathom_lost_node_answers_total", "What nodes said while too much of it waited to be looked at");
 

@@ -110,8 +110,16 @@ void ControlRouter::answered(const NodeId& node, TracepointAnswer answer) {
   });
 }
 
+void ControlRouter::slow_trace(const NodeId& node, ingest::SlowTrace trace) {
+  hear([node, trace = std::move(trace)](ControlLoop& loop) { loop.slow_trace(node, trace); });
+}
+
 void ControlRouter::capture_begins(const NodeId& node, const store::CaptureInfo& info) {
   hear([node, info](ControlLoop& loop) { loop.capture_begins(node, info); });
+}
+
+void ControlRouter::set_skipped_sink(const PutSkipped& put) {
+  hear([put](ControlLoop& loop) { loop.set_skipped_sink(put); });
 }
 
 }  // namespace fathom::collector

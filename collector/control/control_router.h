@@ -40,7 +40,9 @@ class ControlRouter : public NodeAnswers {
   void node_gone(const NodeId& node) override;
   void answered(const NodeId& node, CaptureAnswer answer) override;
   void answered(const NodeId& node, TracepointAnswer answer) override;
+  void slow_trace(const NodeId& node, ingest::SlowTrace trace) override;
   void capture_begins(const NodeId& node, const store::CaptureInfo& info) override;
+  void set_skipped_sink(const PutSkipped& put) override;
 
  private:
   using Task = std::function<void(ControlLoop&)>;

@@ -4,34 +4,52 @@
 
 namespace fathom::collector {
 
-void RemoteTriggers::forget(uint64_t now_nano) {
-  while (!by_age_.empty() &&
-         (by_age_.size() > options_.max_traces || now_nano - by_age_.front().first >= options_.remember_nano)) {
-    known_.erase(by_age_.front().second);
-    by_age_.pop_front();
-  }
+namespace {
+
+// Windows have margins of ten milliseconds, and two clocks may differ a little.
+constexpr uint64_t kSlackNano = kNanosPerMilli;
+
+using TraceWindow = RemoteTriggers::Window;
+
+TraceWindow union_of(const TraceWindow& one, const TraceWindow& other) {
+  return {std::min(one.start_unix_nano, other.start_unix_nano), std::max(one.end_unix_nano, other.end_unix_nano)};
 }
 
-bool RemoteTriggers::take_token(uint64_t now_nano) {
-  double passed_s = static_cast<double>(now_nano - filled_nano_) / static_cast<double>(kNanosPerSecond);
-  tokens_ = std::min(options_.burst, tokens_ + passed_s * options_.traces_per_s);
-  filled_nano_ = now_nano;
-  if (tokens_ < 1) return false;
-  tokens_ -= 1;
-  return true;
+bool is_wider(const TraceWindow& whole, const TraceWindow& part) {
+  return part.start_unix_nano - whole.start_unix_nano > kSlackNano ||
+         whole.end_unix_nano - part.end_unix_nano > kSlackNano;
 }
 
-RemoteTriggers::Verdict RemoteTriggers::captured(const TraceId& trace, uint64_t now_nano) {
-  forget(now_nano);
-  if (known_.contains(trace)) return Verdict::kAsked;
-  if (!take_token(now_nano)) return Verdict::kTooMany;
-  asked(trace, now_nano);
+}  // namespace
+
+RemoteTriggers::Verdict RemoteTriggers::captured(const TraceId& trace, CaptureTrigger trigger, Window& window,
+                                                 uint64_t now_nano) {
+  const bool is_slow = trigger == CaptureTrigger::kSlow;
+  if (Asked* known = known_.find(trace, now_nano)) return captured_again(*known, is_slow, window, now_nano);
+  if (!rate_.take(now_nano)) return Verdict::kTooMany;
+  known_.add(trace, {.window = window, .is_slow = is_slow}, now_nano);
+  return Verdict::kAsk;
+}
+
+RemoteTriggers::Verdict RemoteTriggers::captured_again(Asked& asked, bool is_slow, Window& window, uint64_t now_nano) {
+  const Window both = union_of(asked.window, window);
+  const bool is_further = is_wider(both, asked.window);
+  const bool is_first_slow = is_slow && !asked.is_slow;
+  if (!is_further && !is_first_slow) return Verdict::kAsked;
+  if (!is_first_slow && asked.wider >= most_wider_) return Verdict::kTooMany;
+  if (!rate_.take(now_nano)) return Verdict::kTooMany;
+  if (!is_first_slow) ++asked.wider;
+  asked.is_slow = asked.is_slow || is_slow;
+  window = asked.window = both;
   return Verdict::kAsk;
 }
 
 void RemoteTriggers::asked(const TraceId& trace, uint64_t now_nano) {
-  if (known_.insert(trace).second) by_age_.emplace_back(now_nano, trace);
-  forget(now_nano);
+  const Asked all{.window = {.start_unix_nano = 0, .end_unix_nano = UINT64_MAX}, .is_slow = true};
+  if (Asked* known = known_.find(trace, now_nano))
+    *known = all;
+  else
+    known_.add(trace, all, now_nano);
 }
 
 }  // namespace fathom::collector

@@ -14,10 +14,7 @@ namespace fathom::collector {
 
 namespace {
 
-constexpr double kKnownSpans = 100;
-constexpr double kEnough = kKnownSpans - 0.5;  // fading counts are not exact
 constexpr double kKeptPerMinute = 0.9;
-constexpr double kTail = 0.99;
 constexpr uint64_t kBeyondTailNano = 1'000'000;
 constexpr double kMostSeededSpans = 1e6;  // of an operation: what comes then shall count
 
@@ -86,7 +83,7 @@ void ThresholdLearner::with_operation(const Names& names, uint64_t spans, Use us
   Operation* operation = find_or_make(shard, key, names);
   if (operation == nullptr) return beyond_limit_.add(spans);
   operation->is_fresh = true;
-  use(operation->durations);
+  use(operation->latency);
 }
 
 void ThresholdLearner::took(const store::Batch& batch) {
@@ -97,8 +94,8 @@ void ThresholdLearner::took(const store::Batch& batch) {
     Names names{store::service_namespace(resource), store::service_name(resource), batch.strings()[operation.name],
                 static_cast<uint8_t>(operation.kind)};
     auto buckets = grouped.buckets(operation);
-    with_operation(names, buckets.size(), [&](DecayedHistogram& durations) {
-      for (uint16_t bucket : buckets) durations.add(bucket);
+    with_operation(names, buckets.size(), [&](UsualLatency& latency) {
+      for (uint16_t bucket : buckets) latency.add(bucket);
     });
   }
 }
@@ -110,10 +107,10 @@ void ThresholdLearner::seed(const std::vector<store::OperationStats>& operations
     Names names{of.service_namespace, of.service, of.operation, static_cast<uint8_t>(of.kind)};
     double scale =
         std::min(1.0, kMostSeededSpans / static_cast<double>(std::max<uint64_t>(stats.durations.count(), 1)));
-    with_operation(names, stats.spans, [&](DecayedHistogram& durations) {
+    with_operation(names, stats.spans, [&](UsualLatency& latency) {
       for (auto [bucket, count] : stats.durations.buckets()) {
         uint64_t middle_nano = store::Histogram::bucket_middle_nano(bucket);
-        durations.add(DecayedHistogram::bucket_of(middle_nano), static_cast<float>(scale * static_cast<double>(count)));
+        latency.seed(DecayedHistogram::bucket_of(middle_nano), static_cast<float>(scale * static_cast<double>(count)));
       }
     });
   }
@@ -129,8 +126,8 @@ double ThresholdLearner::decay_since(uint64_t now_monotonic_nano) {
 }
 
 uint64_t ThresholdLearner::threshold_nano(const Operation& operation) const {
-  if (operation.durations.weight() < kEnough) return options_.unlearnt_nano;
-  uint64_t tail_nano = operation.durations.quantile_nano(kTail);
+  if (!operation.latency.is_known()) return options_.unlearnt_nano;
+  const uint64_t tail_nano = operation.latency.tail_nano();
   return std::max({2 * tail_nano, tail_nano + kBeyondTailNano, options_.floor_nano});
 }
 
@@ -146,16 +143,10 @@ bool ThresholdLearner::is_over(Operation& operation, std::vector<OperationThresh
   return over;
 }
 
-// Whatever fades, a hundred spans stay.
-void ThresholdLearner::fade(DecayedHistogram& durations, double decay) {
-  double keeps_enough = kKnownSpans / std::max(durations.weight(), kKnownSpans);
-  if (decay < 1 && keeps_enough < 1) durations.decay(std::max(decay, keeps_enough));
-}
-
 void ThresholdLearner::refresh(Shard& shard, double decay, std::vector<OperationThreshold>& changed) {
   std::lock_guard lock(shard.mutex);
   for (auto at = shard.operations.begin(); at != shard.operations.end();) {
-    fade(at->second.durations, decay);
+    if (decay < 1) at->second.latency.fade(decay);
     bool over = is_over(at->second, changed);
     if (over) give_room(bytes_of(at->second.told));
     at = over ? shard.operations.erase(at) : std::next(at);

@@ -1,15 +1,14 @@
 // ThresholdLearner: what is usual of each operation, learnt from every span, and from when on a span is not.
 //
-// The rule: an operation's threshold is max(2 x p99, p99 + 1 ms, floor), beyond its usual tail; there is none before
-// 100 of its spans are known. Errors and slow spans are part of the distribution. Counts fade by a tenth each minute,
-// so that about the last ten minutes count, but never below 100 spans in all: what is rarely called keeps what it has.
-// A threshold is told again when it differs by more than a tenth from what was told last, and taken back when no span
-// of the operation came for an hour. Cost: took() pays a lookup and a lock per operation of a batch, and 10 to 20 ns
-// per span (threshold_learner_test.cc measures it on request). Bounds: `max_operations`, of at most 1 KiB per name and
-// `max_name_bytes` of names in all, so that all thresholds fit into what may wait for an agent to read it; spans of
-// others are not learnt from and are counted in fathom_limited_total{limit="threshold_operations"}. 5 KiB per operation
-// at most, some 1 KiB as a rule. State is in memory; after a restart seed() takes it out of the store's
-// histograms. Thread safety: took() and seed() from any thread; changes() and all() from one. Units: in names.
+// The rule: an operation's threshold is max(2 x tail, tail + 1 ms, floor), beyond its usual tail (usual_latency.h);
+// there is none before 100 of its spans are known. A threshold is told again when it differs by more than a tenth from
+// what was told last, and taken back when no span of the operation came for an hour. Cost: took() pays a lookup and a
+// lock per operation of a batch, and 10 to 20 ns per span (threshold_learner_test.cc measures it on request). Bounds:
+// `max_operations`, of at most 1 KiB per name and `max_name_bytes` of names in all, so that all thresholds fit into
+// what may wait for an agent to read it; spans of others are not learnt from and are counted in
+// fathom_limited_total{limit="threshold_operations"}. 11 KiB per operation at most, some 2 KiB as a rule. State is in
+// memory; after a restart seed() takes it out of the store's histograms. Thread safety: took() and seed() from any
+// thread; changes() and all() from one. Units: in names.
 #pragma once
 
 #include <array>
@@ -26,7 +25,7 @@
 #include "base/time.h"
 #include "collector/agents/control.h"
 #include "collector/control/batch_operations.h"
-#include "collector/control/decayed_histogram.h"
+#include "collector/control/usual_latency.h"
 #include "collector/span_observer.h"
 #include "store/span_store.h"
 
@@ -62,7 +61,7 @@ class ThresholdLearner : public SpanObserver {
   };
   struct Operation {
     OperationThreshold told;  // with 0 until something is told
-    DecayedHistogram durations;
+    UsualLatency latency;
     uint64_t seen_nano = 0;
     bool is_fresh = true;  // there are spans since changes() was called
   };
@@ -82,7 +81,6 @@ class ThresholdLearner : public SpanObserver {
   bool take_room(size_t name_bytes);
   void give_room(size_t name_bytes);
   Operation* find_or_make(Shard& shard, const std::string& key, const Names& names);
-  static void fade(DecayedHistogram& durations, double decay);
   void refresh(Shard& shard, double decay, std::vector<OperationThreshold>& changed);
   bool is_over(Operation& operation, std::vector<OperationThreshold>& changed);
   uint64_t threshold_nano(const Operation& operation) const;

@@ -141,7 +141,7 @@ TEST(ThresholdLearner, TheTailIsTheRuleAndTheFloorHolds) {
     told[threshold.operation] = threshold.threshold_nano;
   }
   ASSERT_EQ(told.size(), 3u);
-  expect_within(told["tail"], 200 * kMilli, 0.01);
+  EXPECT_EQ(told["tail"], 30 * kMilli) << "2 % may be a fault: the operation is young";
   expect_within(told["rare"], 40 * kMilli, 0.01);
   EXPECT_EQ(told["quick"], 30 * kMilli);
   ThresholdLearner without_floor({.floor_nano = 0});
@@ -274,7 +274,7 @@ TEST(ThresholdLearner, ASeedIsWhatTheStoreCounted) {
   ThresholdLearner learner({});
   learner.seed({stats, others});
   std::vector<OperationThreshold> changes = learner.changes(kNow);
-  expect_within(only_threshold(changes), 100 * kMilli, 0.02);  // the store's buckets have their own percent
+  expect_within(only_threshold(changes), 20 * kMilli, 0.02);  // the store's buckets have their own percent
   EXPECT_EQ(changes[0].service_namespace, "prod");
   learner.seed({store::OperationStats{}});
   EXPECT_TRUE(learner.changes(kNow).empty());

@@ -60,6 +60,20 @@ inline wire::AgentMessage capture_part(char id, uint64_t offset, std::string con
   return message;
 }
 
+// Traces are a letter, sixteen times.
+inline wire::AgentMessage skipped_captures(char trace, size_t count = 1) {
+  wire::AgentMessage message;
+  for (size_t i = 0; i < count; ++i) {
+    wire::SkippedCapture& one = *message.mutable_skipped_captures()->add_captures();
+    one.set_trace_id(std::string(16, trace));
+    one.set_trigger(wire::CAPTURE_TRIGGER_SLOW);
+    one.set_reason(wire::SKIP_REASON_MEMORY);
+    one.set_service("checkout");
+    one.set_pid(7);
+  }
+  return message;
+}
+
 class RecordingWire : public SessionWire {
  public:
   bool send(std::string message) override {

@@ -18,7 +18,7 @@ namespace fathom::collector::testing {
 class FakeCaptures : public store::MemoryCaptures {
  public:
   using MemoryCaptures::MemoryCaptures;
-  enum class Step { kBegin, kAppend, kFinish };
+  enum class Step { kBegin, kAppend, kFinish, kPutSkipped };
 
   // The next time that this is done it fails so.
   void fail(Step step, Error error) {
@@ -43,6 +43,10 @@ class FakeCaptures : public store::MemoryCaptures {
     Result<std::unique_ptr<store::CaptureWriter>> writer = MemoryCaptures::begin(info);
     if (!writer) return writer.error();
     return std::unique_ptr<store::CaptureWriter>(std::make_unique<Writer>(*this, *std::move(writer)));
+  }
+  Result<> put_skipped(const std::vector<store::SkippedCapture>& skipped) override {
+    if (std::optional<Error> fault = pass(Step::kPutSkipped)) return *fault;
+    return MemoryCaptures::put_skipped(skipped);
   }
 
  private:

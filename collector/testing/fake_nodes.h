@@ -37,6 +37,11 @@ class FakeNodes : public NodePort {
     std::lock_guard lock(mutex_);
     connected_[name] = ++last_stream_;
   }
+  // One that is of before holds were.
+  void hold_nothing(char name) {
+    std::lock_guard lock(mutex_);
+    without_holds_.insert(name);
+  }
   void disconnect(char name) {
     std::lock_guard lock(mutex_);
     connected_.erase(name);
@@ -64,7 +69,8 @@ class FakeNodes : public NodePort {
   std::vector<ConnectedNode> connected() const override {
     std::lock_guard lock(mutex_);
     std::vector<ConnectedNode> nodes;
-    for (auto [name, stream] : connected_) nodes.push_back({node_id(name), std::string("host-") + name, stream});
+    for (auto [name, stream] : connected_)
+      nodes.push_back({node_id(name), std::string("host-") + name, stream, !without_holds_.contains(name)});
     return nodes;
   }
   bool send(const NodeId& node, std::string message) override {
@@ -102,6 +108,7 @@ class FakeNodes : public NodePort {
   uint64_t last_stream_ = 0;
   std::map<char, uint64_t> connected_;
   std::set<char> refusing_;
+  std::set<char> without_holds_;
   std::map<char, std::vector<wire::CollectorMessage>> sent_;
   std::map<char, std::vector<std::string>> rules_;
 };

@@ -17,7 +17,7 @@ constexpr uint64_t kPausePerChunkNano = 10'000;
 
 // Whole chunks are read, so the last may go beyond what was asked for. A resource grows no more than items do.
 static_assert(SpanEncoder::most_bytes(DrainOptions().batch_bytes + PoolFile::kMostChunkBytes) +
-                  SpanEncoder::most_bytes(pool::kResourceBytes) <=
+                  SpanEncoder::most_bytes(pool::kResourceBytes) + kMostProcessBytes <=
               ingest::kBatchBytesBeforeWelcome);
 
 void append_raw(std::string& out, const auto& value) {
@@ -48,6 +48,7 @@ Drain::Drain(boost::asio::io_context& loop, const DrainOptions& options, TickClo
       clock_(clock),
       losses_(losses),
       outbox_(outbox),
+      thread_looks_(options.thread_looks),
       encoder_(clock, losses, options.finished_spans),
       spans_(counter("fathom_agent_spans_total", "Spans that were taken out of programs' pools.")),
       batches_(counter("fathom_agent_batches_total", "Batches that were made of them.")),
@@ -110,16 +111,25 @@ Drain::Step Drain::drain(const std::shared_ptr<Program>& program) {
   return Step::kDone;
 }
 
-// A third of what the outbox takes: records may grow by half, and a pool gives whole chunks.
+// A third of what the outbox takes: records may grow by five eighths, and a pool gives whole chunks.
 uint64_t Drain::batch_bytes() const {
   return std::min(options_.batch_bytes, outbox_.most_bytes() / 3);
 }
 
+// The process behind a pool can turn out to be another one. It stands first: servers drop attributes from the end.
+const std::string& Drain::resource_of(Program& program) {
+  resource_.clear();
+  append_process(resource_, {options_.node_id, program.node_pid()});
+  return resource_ += program.resource();
+}
+
 Collected Drain::collect(Program& program) {
   PoolReader& reader = program.reader();
-  encoder_.begin(reader.file().shape().clock, program.resource(), program.last_batch_bytes + 4096);
+  encoder_.begin(reader.file().shape().clock, resource_of(program), program.last_batch_bytes + 4096,
+                 program.node_tids(thread_looks_));
   FinishedSpans* finished = options_.finished_spans;
-  if (finished != nullptr) finished->begin(program.watch_serial, program.service_namespace(), program.service());
+  if (finished != nullptr)
+    finished->begin(program.watch_serial, program.id().uid, program.service_namespace(), program.service());
   Collected collected = collect_with(program);
   if (finished != nullptr) finished->finish();
   return collected;

@@ -10,8 +10,10 @@
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/metrics.h"
+#include "node-agent/agent/look_budget.h"
 #include "node-agent/agent/program.h"
 #include "node-agent/agent/shares.h"
 #include "node-agent/agent/turns.h"
@@ -28,6 +30,7 @@ struct DrainOptions {
   uint64_t batch_pause_nano = 100'000'000;  // between two batches of a program that is not busy
   uint64_t longest_fruitless_nano = 400'000'000;
   FinishedSpans* finished_spans = nullptr;  // told of every span that is read
+  LookBudget::Limits thread_looks;          // for threads of programs with numbers of their own
 };
 
 // The same for the same ranges of the same pool, whoever reads them, as long as this host runs.
@@ -57,6 +60,7 @@ class Drain {
   bool may_send(uid_t user);
   Step drain(const std::shared_ptr<Program>& program);
   uint64_t batch_bytes() const;
+  const std::string& resource_of(Program& program);
   Collected collect(Program& program);
   Collected collect_with(Program& program);
   void note_fruitless(Program& program, const Collected& collected);
@@ -68,7 +72,9 @@ class Drain {
   TickClock& clock_;
   AgentLosses& losses_;
   Outbox& outbox_;
+  LookBudget thread_looks_;
   SpanEncoder encoder_;
+  std::string resource_;  // of the program at hand
   Counter& spans_;
   Counter& batches_;
   Counter& bytes_;

@@ -26,6 +26,7 @@ std::vector<std::string> expected_series() {
                                   "fathom_agent_spool_damaged_total",
                                   "fathom_agent_spool_full_total",
                                   "fathom_agent_spooled_spans_total",
+                                  "fathom_agent_unknown_threads_total",
                                   "fathom_agent_uplink_memory_bytes",
                                   "fathom_agent_wild_counts_total"};
   auto add = [&all](const std::string& name, const std::vector<std::string>& reasons) {

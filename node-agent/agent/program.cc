@@ -4,6 +4,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/time.h"
 #include "node-agent/otlp/span_encoder.h"
 
 namespace fathom::agent {
@@ -47,6 +48,8 @@ void Program::connected(ConnectionId connection, const Peer& peer) {
   connections_.insert(connection);
   ProcessId process = identify_process(peer.pid);
   if (process.known()) id_.process = process;
+  // Also of one that is gone by now.
+  if (peer.pid > 0 && peer.pid != threads_pid_) know_threads_of(peer.pid);
   ended_ = false;
   read_to_end = false;
   bytes_after_end = 0;
@@ -64,6 +67,7 @@ void Program::look(uint64_t now_nano, MapReader& maps) {
   if (ended_ || now_nano < next_look_nano_) return;
   // Death is worth a closer look where it is likely.
   next_look_nano_ = now_nano + (connections_.empty() ? times_.look_nano / 10 : times_.look_nano);
+  threads_->forget_ended(now_nano);
   ended_ = is_over(now_nano, maps);
   if (!ended_) return;
   ended_since_nano_ = now_nano;
@@ -105,6 +109,30 @@ bool Program::note_read_after_end(const Collected& collected) {
   bool endless = bytes_after_end > 2 * uint64_t{shape.chunk_bytes} * shape.chunk_count;
   read_to_end = collected.empty || endless;
   return !endless;
+}
+
+void Program::know_threads_of(pid_t pid) {
+  threads_pid_ = pid;
+  threads_.emplace(pid, reader_.file().header().pid);
+}
+
+std::function<std::optional<uint32_t>(uint32_t)> Program::node_tids(LookBudget& looks) {
+  return [this, &looks, has_looked = false](uint32_t program_tid) mutable {
+    const uint64_t now_nano = now_monotonic_nano();
+    if (!has_looked && !ended_ && threads_->needs_look(program_tid, now_nano)) {
+      has_looked = look_for_threads(now_nano, looks);
+    }
+    return threads_->find(program_tid);
+  };
+}
+
+// False: there is no time for it.
+bool Program::look_for_threads(uint64_t now_nano, LookBudget& looks) {
+  const uint64_t left_nano = looks.left_nano(id_.uid, threads_pid_, now_nano);
+  if (left_nano == 0) return false;
+  threads_->look(now_nano, [until = now_nano + left_nano] { return now_monotonic_nano() < until; });
+  looks.spend(id_.uid, threads_pid_, now_monotonic_nano() - now_nano);
+  return true;
 }
 
 const std::string& Program::resource() {

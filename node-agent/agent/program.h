@@ -7,13 +7,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 
+#include "node-agent/agent/look_budget.h"
 #include "node-agent/agent/map_reader.h"
 #include "node-agent/agent/process_life.h"
+#include "node-agent/capture/node_threads.h"
 #include "node-agent/pool/pool_reader.h"
 #include "node-agent/socket/listener.h"
 
@@ -49,11 +52,9 @@ struct ProgramTimes {
 class Program : public std::enable_shared_from_this<Program> {
  public:
   Program(const ProgramId& id, PoolReader reader, const ProgramTimes& times, uint64_t now_nano)
-      : id_(id),
-        stored_name_(id.store_name()),
-        times_(times),
-        alone_since_nano_(now_nano),
-        reader_(std::move(reader)) {}
+      : id_(id), stored_name_(id.store_name()), times_(times), alone_since_nano_(now_nano), reader_(std::move(reader)) {
+    know_threads_of(id.process.pid);
+  }
 
   const ProgramId& id() const { return id_; }
   // What it was when the pool came: the process behind a pool can turn out to be another one.
@@ -79,6 +80,11 @@ class Program : public std::enable_shared_from_this<Program> {
   // Its service.name; empty: it has said none yet.
   const std::string& service();
   const std::string& service_namespace();
+  // Its process, as the node numbers it; 0: not known.
+  pid_t node_pid() const { return threads_pid_; }
+  // For the spans of one batch: the node's numbers of its threads; nothing: not known. Looks for threads at most once,
+  // and not where the node's numbers are the program's. Both this and `looks` must outlive it.
+  std::function<std::optional<uint32_t>(uint32_t program_tid)> node_tids(LookBudget& looks);
 
   // ---- what the drain remembers of it
   bool queued = false;
@@ -96,6 +102,8 @@ class Program : public std::enable_shared_from_this<Program> {
   uint32_t watch_serial = 0;
 
  private:
+  void know_threads_of(pid_t pid);
+  bool look_for_threads(uint64_t now_nano, LookBudget& looks);
   bool is_over(uint64_t now_nano, MapReader& maps);
   bool has_left_pool(uint64_t now_nano, MapReader& maps);
   void note_map(uint64_t alone_since_nano, std::optional<bool> maps);
@@ -113,6 +121,8 @@ class Program : public std::enable_shared_from_this<Program> {
   bool died_ = false;
   uint64_t ended_since_nano_ = 0;
   PoolReader reader_;
+  std::optional<NodeThreads> threads_;
+  pid_t threads_pid_ = 0;
   std::string resource_;
   std::string service_;
   std::string service_namespace_;

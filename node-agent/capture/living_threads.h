@@ -1,16 +1,16 @@
 // LivingThreads: what the node calls the threads of a process, and how they are named now, from /proc.
 //
-// Purpose: a program in a pid namespace of its own has other numbers for its threads than the node. Thread safety:
-// none; one owner. Errors: threads that are gone, or may not be seen, are unknown: their number is then the program's.
-// Bounds: kMostThreads are looked at; the time is that of a few system calls for each thread that is asked for, in a
-// namespace of its own for each thread that lives.
+// Purpose: threads of a capture. Thread safety: none; one owner. Errors: threads that are gone, or may not be seen, are
+// unknown: their number is then the program's. Bounds: as NodeThreads; the time is that of a few system calls for each
+// thread that is asked for, in a pid namespace of its own for each thread that lives.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
+
+#include "node-agent/capture/node_threads.h"
 
 namespace fathom::agent {
 
@@ -21,8 +21,6 @@ struct ThreadIdentity {
 
 class LivingThreads {
  public:
-  static constexpr size_t kMostThreads = 16 * 1024;
-
   // `pid`: as the node sees it. `proc`, for tests: where /proc is.
   explicit LivingThreads(pid_t pid, const std::string& proc = "/proc");
 
@@ -30,10 +28,8 @@ class LivingThreads {
   ThreadIdentity operator()(uint32_t program_tid) const;
 
  private:
-  void add(const std::string& number, bool has_namespace);
-
   const std::string tasks_;
-  std::unordered_map<uint32_t, uint32_t> node_tids_;  // by the program's
+  NodeThreads threads_;
 };
 
 }  // namespace fathom::agent

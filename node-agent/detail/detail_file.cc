@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <cstring>
+#include <string_view>
 
 namespace fathom::agent {
 
@@ -68,6 +69,15 @@ DetailShape shape_of(const HeaderCopy& header) {
   return shape;
 }
 
+// Programs fill the table from its begin. An entry has 2,528 bytes at most, and some may not be written yet while later
+// ones are: so many together are not.
+constexpr size_t kTablePieceBytes = 32 * 1024;
+static_assert(pool::kTableBytes % kTablePieceBytes == 0);
+
+bool is_zero(std::string_view bytes) {
+  return bytes.empty() || (bytes[0] == '\0' && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
 }  // namespace
 
 Result<DetailFile> DetailFile::open(Fd descriptor, uint64_t offered_bytes) {
@@ -91,8 +101,14 @@ bool DetailFile::read_chunk(uint32_t chunk, char* into, size_t bytes) const {
 }
 
 std::string DetailFile::read_table() const {
-  std::string table(pool::kTableBytes, '\0');
-  table.resize(file_.read(shape_.table_offset, table.data(), table.size()));
+  std::string table;
+  bool goes_on = true;
+  while (goes_on && table.size() < pool::kTableBytes) {
+    const size_t at = table.size();
+    table.resize(at + kTablePieceBytes);
+    table.resize(at + file_.read(shape_.table_offset + at, table.data() + at, kTablePieceBytes));
+    goes_on = table.size() == at + kTablePieceBytes && !is_zero(std::string_view(table).substr(at));
+  }
   return table;
 }
 

@@ -28,7 +28,16 @@ TEST(DetailFile, OpensADetailPool) {
   EXPECT_EQ(opened->shape().pid, 100u);
   EXPECT_EQ(opened->shape().process_id[3], 0x42);
   EXPECT_EQ(opened->losses()[pool::kLostNoChunk], 7u);
-  EXPECT_EQ(opened->read_table().size(), pool::kTableBytes);
+}
+
+TEST(DetailFile, ReadsTheTableUpToWhereNothingIsInIt) {
+  ScriptedDetail pool({.large = 1});
+  Result<DetailFile> opened = DetailFile::open(pool.descriptor(), 0);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_LT(opened->read_table().size(), pool::kTableBytes);
+  char* table = pool.table();
+  for (uint32_t at = 0; at < pool::kTableBytes; at += 20'000) table[at] = 'x';
+  EXPECT_EQ(opened->read_table(), std::string(table, pool::kTableBytes));
 }
 
 TEST(DetailFile, ReadsChunksOfBothSizes) {

@@ -186,14 +186,15 @@ DetailReader::Copying::Outcome DetailReader::Copying::copy_open(const Candidate&
   bool complete = file.read_chunk(candidate.number, first_copy(), candidate.bytes);
   std::atomic_thread_fence(std::memory_order_acquire);
   reader_.step();
-  complete = file.read_chunk(candidate.number, to_, candidate.bytes) && complete;
-  ChunkView view = view_of(candidate, snapshot_.window.now_ticks, candidate.bytes);
+  const auto bytes = static_cast<uint32_t>(bytes_with_epoch({first_copy(), candidate.bytes}, candidate.epoch));
+  complete = file.read_chunk(candidate.number, to_, bytes) && complete;
+  ChunkView view = view_of(candidate, snapshot_.window.now_ticks, bytes);
   std::atomic_thread_fence(std::memory_order_acquire);
   reader_.step();
   uint64_t state = file.entry(candidate.number).state.load(std::memory_order_relaxed);
   if (pool::epoch_of(state) != candidate.epoch || !has_records(pool::state_of(state))) return Outcome::kOverwritten;
   if (!complete) return Outcome::kUnreadable;
-  size_t end = settle({first_copy(), candidate.bytes}, to_, view);
+  size_t end = settle({first_copy(), bytes}, to_, view);
   if (end == 0) return Outcome::kNothing;
   view.bytes = view.bytes.substr(0, end);
   keep(candidate, view, true);

@@ -104,6 +104,14 @@ bool has_room(const ChunkView& chunk, size_t at) {
   return chunk.bytes.size() >= pool::kLeastRecordBytes && at <= chunk.bytes.size() - pool::kLeastRecordBytes;
 }
 
+// The first place from `at` on that has the epoch of the chunk's records; where there is no room for one, if none has.
+size_t next_of_epoch(const ChunkView& chunk, size_t at) {
+  while (has_room(chunk, at) && word_at<uint32_t>(chunk.bytes, at + pool::kEpochOffset) != chunk.epoch) {
+    at += pool::kRecordAlignment;
+  }
+  return at;
+}
+
 }  // namespace
 
 struct RecordWalk::Head {
@@ -198,9 +206,20 @@ size_t settle(std::string_view first, char* second, const ChunkView& chunk) {
     bool is_record = look(chunk, at, in_hole, chunk.first_ticks, shape);
     if (is_record) end = std::max(end, at + shape.bytes);
     in_hole = in_hole || !is_record;
-    at += in_hole ? pool::kRecordAlignment : shape.bytes;
+    at = in_hole ? next_of_epoch(chunk, at + pool::kRecordAlignment) : at + shape.bytes;
   }
   return end;
+}
+
+size_t bytes_with_epoch(std::string_view chunk, uint32_t epoch) {
+  if (chunk.size() < pool::kLeastRecordBytes) return 0;
+  for (size_t places = (chunk.size() - pool::kLeastRecordBytes) / pool::kRecordAlignment + 1; places > 0; --places) {
+    const size_t at = (places - 1) * pool::kRecordAlignment;
+    if (word_at<uint32_t>(chunk, at + pool::kEpochOffset) == epoch) {
+      return std::min<size_t>(chunk.size(), at + pool::kMostEventBytes);
+    }
+  }
+  return 0;
 }
 
 }  // namespace fathom::agent

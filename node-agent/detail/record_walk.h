@@ -87,4 +87,7 @@ class RecordWalk {
 // which there are no records.
 size_t settle(std::string_view first, char* second, const ChunkView& chunk);
 
+// Up to where the first copy may have records of the epoch: the second one needs no more.
+size_t bytes_with_epoch(std::string_view chunk, uint32_t epoch);
+
 }  // namespace fathom::agent

@@ -271,6 +271,16 @@ TEST(Settle, NothingNewNothingLost) {
   EXPECT_EQ(Settled(std::string(64, '\0'), std::string(64, '\0')).end, 0u);
 }
 
+TEST(Settle, NeedsTheFirstCopysLastRecordAndNothingBehindIt) {
+  const std::string bytes = event(1001, 1) + event(1002, 2);
+  EXPECT_EQ(bytes_with_epoch(bytes, kEpoch), bytes.size());
+  const size_t enough = bytes_with_epoch(bytes + std::string(60'000, '\0'), kEpoch);
+  EXPECT_GE(enough, bytes.size());
+  EXPECT_LE(enough, bytes.size() + pool::kMostEventBytes);
+  EXPECT_EQ(bytes_with_epoch(bytes, kEpoch + 1), 0u);
+  EXPECT_EQ(bytes_with_epoch("", kEpoch), 0u);
+}
+
 // ---- a thread that wrote nothing for longer than 48 bits can tell
 
 constexpr uint64_t kLap = uint64_t{1} << 48;

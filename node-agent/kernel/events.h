@@ -29,7 +29,7 @@ enum class KernelEventKind : uint8_t {
 
 // Why a thread left the processor.
 enum class SwitchReason : uint8_t {
-  kPreempted,        // it would run on; or it called sched_yield(), which is not told apart here
+  kPreempted,        // it would run on; sched_yield() and a used up CPU quota are not told apart here
   kSleeps,           // until somebody wakes it, or a signal comes
   kUninterruptible,  // mostly: waits for a disk
   kStopped,          // by a signal, or a debugger

@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/ids.h"
+#include "base/process_attributes.h"
 #include "base/protobuf_writer.h"
 #include "node-agent/otlp/span_encoder.h"
 
@@ -15,18 +17,34 @@ uint16_t load16(std::string_view bytes) {
   return value;
 }
 
+std::string any_number(uint64_t number) {
+  std::string any;
+  WireAppender(any).varint_field(3, number);
+  return any;
+}
+
+std::string any_text(std::string_view text) {
+  std::string any;
+  WireAppender(any).bytes_field(1, text);
+  return any;
+}
+
 // The pool holds texts only; OpenTelemetry has this one as a number.
 std::string any_value(std::string_view key, std::string_view value) {
-  std::string any;
   uint32_t number = 0;
   auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
   bool is_number = fault == std::errc{} && end == value.data() + value.size();
-  if (key == "process.pid" && is_number) {
-    WireAppender(any).varint_field(3, number);
-  } else {
-    WireAppender(any).bytes_field(1, value);
-  }
-  return any;
+  return key == "process.pid" && is_number ? any_number(number) : any_text(value);
+}
+
+void append_attribute(std::string& resource, std::string_view key, std::string_view any) {
+  std::string pair;
+  WireAppender(pair).bytes_field(1, key).bytes_field(2, any);
+  WireAppender(resource).bytes_field(1, pair);
+}
+
+bool is_of_agent(std::string_view key) {
+  return key == kProcessIdAttribute || key == kNodeIdAttribute;
 }
 
 struct Pair {
@@ -50,11 +68,16 @@ std::optional<Pair> next_pair(std::string_view& rest) {
 std::string encode_resource(std::string_view rest) {
   std::string resource;
   while (std::optional<Pair> next = next_pair(rest)) {
-    std::string pair;
-    WireAppender(pair).bytes_field(1, next->key).bytes_field(2, any_value(next->key, next->value));
-    WireAppender(resource).bytes_field(1, pair);
+    if (!is_of_agent(next->key)) append_attribute(resource, next->key, any_value(next->key, next->value));
   }
   return resource;
+}
+
+void append_process(std::string& resource, const NodeProcess& process) {
+  const Id<16> node{process.node_id};
+  if (node.is_zero() || process.pid <= 0) return;
+  append_attribute(resource, kProcessIdAttribute, any_number(static_cast<uint64_t>(process.pid)));
+  append_attribute(resource, kNodeIdAttribute, any_text(node.hex()));
 }
 
 std::string value_in_resource(std::string_view rest, std::string_view key) {

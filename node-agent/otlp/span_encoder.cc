@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/span_threads.h"
+
 namespace fathom::agent {
 
 namespace {
@@ -19,7 +21,6 @@ static_assert(SpanEncoder::most_bytes(pool::kMostRecordBytes) < 1 << 14, "a span
 // W3C's flags, and what OTLP says of the parent.
 constexpr uint32_t kHasIsRemote = 0x100;
 constexpr uint32_t kIsRemote = 0x200;
-constexpr uint8_t kRemote = 0x80;
 
 // OTLP's AnyValue cannot say that the end of a text is missing. This stands behind its string_value: a bool of our own
 // (proto/otlp/common.proto), which others' readers pass over.
@@ -27,6 +28,7 @@ constexpr uint32_t kCut = 2000;
 constexpr size_t kCutBytes = varint_bytes(kCut << 3) + 1;
 
 constexpr size_t kLinkBytes = 16 + 8 + 1;
+constexpr uint32_t kMostTid = 1 << 22;  // the kernel's PID_MAX_LIMIT; a number beyond it is none
 
 template <size_t kSize>
 bool is_zero(const uint8_t (&id)[kSize]) {
@@ -35,7 +37,7 @@ bool is_zero(const uint8_t (&id)[kSize]) {
 }
 
 uint32_t otlp_flags(uint8_t flags) {
-  return (flags & uint32_t{0x7f}) | kHasIsRemote | ((flags & kRemote) != 0 ? kIsRemote : 0);
+  return (flags & uint32_t{0x7f}) | kHasIsRemote | ((flags & pool::kRemoteParent) != 0 ? kIsRemote : 0);
 }
 
 uint64_t load64(std::string_view bytes) {
@@ -69,11 +71,16 @@ SpanEncoder::SpanEncoder(TickClock& clock, AgentLosses& losses, FinishedSpans* f
     : clock_(clock),
       losses_(losses),
       finished_(finished),
+      without_thread_(counter("fathom_agent_unknown_threads_total",
+                              "Attributes of spans that are missing because they would name a thread that ended before "
+                              "this agent had seen its number on this node.")),
       buffer_(std::make_unique<char[]>(kBufferBytes)),
       writer_(buffer_.get()) {}
 
-void SpanEncoder::begin(pool::Clock ticks, std::string_view resource, size_t expected_bytes) {
+void SpanEncoder::begin(pool::Clock ticks, std::string_view resource, size_t expected_bytes, NodeTid node_tid) {
   ticks_ = ticks;
+  node_tid_ = std::move(node_tid);
+  asked_tid_ = known_tid_ = 0;
   oldest_end_unix_nano_ = UINT64_MAX;
   out_ = {};
   out_.reserve(expected_bytes);
@@ -127,7 +134,7 @@ void SpanEncoder::write(const SpanRecordView& span) {
   writer_.bytes_field(5, span.name);
   if (head.kind >= 1 && head.kind <= 5) writer_.varint_field(6, head.kind);
   write_times(head);
-  write_items(span.items, head);
+  write_items(span);
   if (head.dropped_attributes != 0) writer_.varint_field(10, head.dropped_attributes);
   if (head.dropped_events != 0) writer_.varint_field(12, head.dropped_events);
   if (head.dropped_links != 0) writer_.varint_field(14, head.dropped_links);
@@ -152,16 +159,18 @@ uint64_t SpanEncoder::unix_nano_of(uint64_t ticks) const {
   return times_.start_unix_nano + (clock_.monotonic_nano(ticks_, ticks) - times_.start_ticks_nano);
 }
 
-void SpanEncoder::write_items(std::string_view items, const pool::SpanRecord& head) {
+void SpanEncoder::write_items(const SpanRecordView& span) {
   std::string_view trace_state;
   std::string_view message;
   uint64_t malformed = 0;
   bool has_owner = false;  // an event or a link that details can belong to
-  ItemReader reader(items);
+  bool has_thread = false;
+  ItemReader reader(span.items);
   for (Item item; reader.next(item);) {
     switch (item.tag) {
       case pool::ItemTag::kAttribute:
-        if (!write_attribute(kAttributes, item)) ++malformed;
+        has_thread = has_thread || item.key == kThreadId;
+        if (!write_own_attribute(item)) ++malformed;
         break;
       case pool::ItemTag::kEvent:
       case pool::ItemTag::kLink: {
@@ -189,10 +198,41 @@ void SpanEncoder::write_items(std::string_view items, const pool::SpanRecord& he
         ++malformed;
     }
   }
+  if (!has_thread) write_thread(kThreadId, span.tid);
   if (!trace_state.empty()) writer_.bytes_field(3, trace_state);
-  write_status(head.status, message);
+  write_status(span.head.status, message);
   malformed += reader.failed() ? 1 : 0;
   if (malformed != 0) losses_.malformed_items.add(malformed);
+}
+
+// Of the span itself. What the program says of threads are its own numbers.
+bool SpanEncoder::write_own_attribute(const Item& item) {
+  const bool is_thread = item.key == kStartThreadId || item.key == kThreadId;
+  if (!is_thread || item.type != pool::ItemType::kInt || value_bytes(item) == 0) {
+    return write_attribute(kAttributes, item);
+  }
+  write_thread(item.key, load64(item.value));
+  return true;
+}
+
+void SpanEncoder::write_thread(std::string_view key, uint64_t program_tid) {
+  if (!node_tid_) return;
+  const uint32_t tid = node_tid_of(program_tid);
+  if (tid == 0) return without_thread_.add();
+  const size_t value = 1 + varint_bytes(tid);
+  writer_.length(kAttributes, 2 + key.size() + 2 + value);
+  writer_.bytes_field(1, key);
+  writer_.length(2, value);
+  writer_.varint_field(3, tid);
+}
+
+// 0: not known.
+uint32_t SpanEncoder::node_tid_of(uint64_t program_tid) {
+  if (program_tid == asked_tid_) return known_tid_;
+  asked_tid_ = program_tid;
+  known_tid_ = program_tid <= kMostTid ? node_tid_(static_cast<uint32_t>(program_tid)).value_or(0) : 0;
+  if (known_tid_ > kMostTid) known_tid_ = 0;
+  return known_tid_;
 }
 
 bool SpanEncoder::write_attribute(uint32_t field, const Item& item) {

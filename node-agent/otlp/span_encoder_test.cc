@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
+#include "base/process_attributes.h"
+#include "base/span_threads.h"
 #include "node-agent/testing/scripted_pool.h"
 #include "node-agent/testing/steady_clock.h"
 #include "otlp/trace_service.pb.h"
@@ -126,6 +129,62 @@ TEST_F(SpanEncoderTest, WritesEveryTypeOfAttribute) {
   EXPECT_TRUE(span.attributes(8).value().fathom_cut());
 }
 
+// Of a program in a pid namespace of its own: thread 12 is 4012 on the node, 99 has ended before anybody looked.
+class SpanThreadsTest : public SpanEncoderTest {
+ protected:
+  using Attributes = std::map<std::string, std::string>;
+
+  static std::optional<uint32_t> on_node(uint32_t tid) {
+    return tid == 99 ? std::nullopt : std::optional<uint32_t>(tid + 4000);
+  }
+  Attributes attributes_of(uint32_t tid, const Items& items = {}) {
+    encoder_.begin(pool::Clock::kMonotonic, {}, 100, on_node);
+    const std::string record = make_record(1, "work", items.bytes());
+    SpanRecordView view;
+    EXPECT_TRUE(read_span(record, view));
+    view.tid = tid;
+    EXPECT_TRUE(encoder_.span(view));
+    Attributes all;
+    const auto request = finish();
+    for (const auto& attribute : request.resource_spans(0).scope_spans(0).spans(0).attributes()) {
+      const auto& value = attribute.value();
+      const std::string text = value.has_int_value() ? std::to_string(value.int_value()) : value.string_value();
+      EXPECT_TRUE(all.emplace(attribute.key(), text).second) << "twice";
+    }
+    return all;
+  }
+  uint64_t unknown() const { return counter("fathom_agent_unknown_threads_total", "").value(); }
+
+  const std::string id_{kThreadId};
+  const std::string start_{kStartThreadId};
+};
+
+TEST_F(SpanThreadsTest, ASpanHasTheNodesNumberOfItsThread) {
+  EXPECT_EQ(attributes_of(12, Items().text("k", "v")), (Attributes{{"k", "v"}, {id_, "4012"}}));
+  EXPECT_EQ(attributes_of(13), (Attributes{{id_, "4013"}}));
+}
+
+TEST_F(SpanThreadsTest, TheThreadThatItStartedOnIsTranslatedToo) {
+  EXPECT_EQ(attributes_of(12, Items().number(start_, 7)), (Attributes{{start_, "4007"}, {id_, "4012"}}));
+}
+
+// A program may record spans for other threads than the one that ends them.
+TEST_F(SpanThreadsTest, WhatTheProgramSaysStands) {
+  EXPECT_EQ(attributes_of(12, Items().number(id_, 8)), (Attributes{{id_, "4008"}}));
+  EXPECT_EQ(attributes_of(12, Items().text(id_, "pool-1")), (Attributes{{id_, "pool-1"}}));
+  EXPECT_EQ(attributes_of(12, Items().number("thread.id", 8)), (Attributes{{"thread.id", "8"}, {id_, "4012"}}))
+      << "a number of its runtime";
+}
+
+TEST_F(SpanThreadsTest, AThreadWithoutANumberIsCounted) {
+  const uint64_t before = unknown();
+  EXPECT_EQ(attributes_of(99), Attributes{});
+  EXPECT_EQ(attributes_of(0), Attributes{}) << "the chunk does not say it";
+  EXPECT_EQ(attributes_of(UINT32_MAX), Attributes{}) << "none that the kernel gives";
+  EXPECT_EQ(attributes_of(12, Items().number(start_, int64_t{1} << 40)), (Attributes{{id_, "4012"}}));
+  EXPECT_EQ(unknown(), before + 4);
+}
+
 TEST_F(SpanEncoderTest, DetailsGoToTheirEventOrLink) {
   std::string trace(16, 't');
   std::string id(8, 's');
@@ -235,6 +294,24 @@ TEST_F(SpanEncoderTest, TheWorstRecordFitsItsRoom) {
   }
 }
 
+TEST_F(SpanEncoderTest, ManyHeadsWithAllThatTheyCanHaveFitTheirRoom) {
+  constexpr size_t kMany = 1000;
+  encoder_.begin(pool::Clock::kMonotonic, {}, 0, [](uint32_t tid) { return std::optional(tid); });
+  const std::string record = edited(make_record(1, "", {}), [](pool::SpanRecord& head) {
+    head.parent_span_id[7] = 9;
+    head.kind = 3;
+    head.status = 2;
+    head.dropped_attributes = head.dropped_events = head.dropped_links = UINT16_MAX;
+  });
+  for (size_t i = 0; i < kMany; ++i) {
+    SpanRecordView view;
+    ASSERT_TRUE(read_span(record, view));
+    view.tid = 4'000'000;
+    ASSERT_TRUE(encoder_.span(view));
+  }
+  EXPECT_LT(encoder_.finish().size(), SpanEncoder::most_bytes(kMany * record.size()));
+}
+
 TEST(EncodeResource, WritesTextsAndTheProcessAsANumber) {
   testing::ScriptedPool pool;
   pool.set_resource({{"service.name", "shop"}, {"process.pid", "4711"}, {"odd.pid", "4711"}, {"empty", ""}});
@@ -250,6 +327,41 @@ TEST(EncodeResource, WritesTextsAndTheProcessAsANumber) {
   EXPECT_EQ(resource.attributes(1).value().int_value(), 4711);
   EXPECT_EQ(resource.attributes(2).value().string_value(), "4711");
   EXPECT_TRUE(resource.attributes(3).value().has_string_value());
+}
+
+// Else a program could give its spans to another process of the node.
+TEST(EncodeResource, WhatOnlyTheAgentKnowsIsNotTakenFromThePool) {
+  testing::ScriptedPool pool;
+  pool.set_resource({{"fathom.process.id", "4711"}, {"service.name", "shop"}, {"fathom.node.id", "0d"}});
+  Result<PoolFile> file = PoolFile::open(pool.descriptor(), 0);
+  ASSERT_TRUE(file.ok());
+  AgentLosses losses;
+  PoolReader reader(*std::move(file), 1, losses);
+  opentelemetry::proto::resource::v1::Resource resource;
+  ASSERT_TRUE(resource.ParseFromString(encode_resource(*reader.new_resource(false))));
+  ASSERT_EQ(resource.attributes_size(), 1);
+  EXPECT_EQ(resource.attributes(0).key(), "service.name");
+}
+
+TEST(EncodeResource, TheProcessIsAddedWhereBothNumbersAreKnown) {
+  NodeProcess process{.pid = 4'194'303};
+  std::string bytes;
+  append_process(bytes, process);
+  EXPECT_EQ(bytes, "") << "of no node";
+  process.node_id[0] = 0x0d;
+  process.node_id[15] = 0xff;
+  append_process(bytes, process);
+  EXPECT_LE(bytes.size(), kMostProcessBytes);
+  opentelemetry::proto::resource::v1::Resource resource;
+  ASSERT_TRUE(resource.ParseFromString(bytes));
+  ASSERT_EQ(resource.attributes_size(), 2);
+  EXPECT_EQ(resource.attributes(0).key(), kProcessIdAttribute);
+  EXPECT_EQ(resource.attributes(0).value().int_value(), 4'194'303);
+  EXPECT_EQ(resource.attributes(1).key(), kNodeIdAttribute);
+  EXPECT_EQ(resource.attributes(1).value().string_value(), "0d0000000000000000000000000000ff");
+  bytes.clear();
+  append_process(bytes, {.node_id = process.node_id});
+  EXPECT_EQ(bytes, "") << "of no process";
 }
 
 TEST(EncodeResource, EndsWhereLengthsLie) {

@@ -16,7 +16,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   agent::SpanRecordView view;
   if (!agent::read_span(bytes, view)) return 0;
   std::string resource = agent::encode_resource(bytes);
-  encoder.begin(size % 2 == 0 ? pool::Clock::kTsc : pool::Clock::kMonotonic, resource, 0);
+  view.tid = UINT32_MAX >> size % 32;
+  encoder.begin(size % 2 == 0 ? pool::Clock::kTsc : pool::Clock::kMonotonic, resource, 0,
+                [](uint32_t tid) { return std::optional(tid); });
   if (!encoder.span(view)) return 0;
   std::string otlp = encoder.finish();
   if (otlp.size() > resource.size() + 64 + agent::SpanEncoder::most_bytes(bytes.size())) std::abort();

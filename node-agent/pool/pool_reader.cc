@@ -97,7 +97,7 @@ void PoolReader::find_marked() {
     if (look.epoch == 0 || entry.reader_epoch.load(std::memory_order_acquire) != look.epoch) continue;
     uint32_t begin = cursor_of(chunk, look.epoch).acknowledged;
     uint32_t end = std::min(whole_words(entry.sending.load(std::memory_order_relaxed)), file_.shape().chunk_bytes);
-    if (begin < end) ranges_.push_back({chunk, look.epoch, begin, end});
+    if (begin < end) ranges_.push_back({chunk, look.epoch, begin, end, look.tid});
   }
 }
 
@@ -126,6 +126,7 @@ PoolReader::Look PoolReader::look_at(uint32_t chunk) const {
   uint32_t chunk_bytes = file_.shape().chunk_bytes;
   return {.epoch = static_cast<uint32_t>(word >> 32),
           .state = state,
+          .tid = entry.owner_tid.load(std::memory_order_relaxed),  // stored before the state
           .limit = whole_words(std::min(reserved, chunk_bytes)),
           .complete = state == pool::kSealed || committed == reserved,
           .overrun = reserved > chunk_bytes};
@@ -162,7 +163,7 @@ Collected PoolReader::collect(SpanSink& sink, uint64_t most_bytes, bool ended) {
 void PoolReader::visit(uint32_t chunk, SpanSink& sink, bool ended, Collected& collected) {
   Look look = look_at(chunk);
   if (look.epoch == 0) return;
-  Range range{chunk, look.epoch, cursor_of(chunk, look.epoch).acknowledged, look.limit};
+  Range range{chunk, look.epoch, cursor_of(chunk, look.epoch).acknowledged, look.limit, look.tid};
   if (range.begin >= range.end) return free_if_done(chunk);
   bool all = look.state == pool::kSealed || ended;
   collected.read_bytes += range.end - range.begin;
@@ -185,15 +186,18 @@ uint32_t PoolReader::read_finished(const Range& range, const Look& look) {
 
 // The range's copy, record by record.
 void PoolReader::pass_on(const Range& range, bool last_gap_counts, SpanSink& sink, Collected& collected) {
-  Walked walked = walk({chunk_copy(), range.end - range.begin}, range.epoch, true,
-                       [&](std::string_view record, uint8_t type) { take_record(record, type, sink, collected); });
+  Walked walked =
+      walk({chunk_copy(), range.end - range.begin}, range.epoch, true,
+           [&](std::string_view record, uint8_t type) { take_record(range, record, type, sink, collected); });
   // Where a reservation failed at the chunk's end, what is behind the last record was never anybody's.
   if (walked.in_gap && !last_gap_counts) --walked.gaps;
   losses_.unfinished_spans.add(walked.gaps);
 }
 
-void PoolReader::take_record(std::string_view record, uint8_t type, SpanSink& sink, Collected& collected) {
+void PoolReader::take_record(const Range& range, std::string_view record, uint8_t type, SpanSink& sink,
+                             Collected& collected) {
   SpanRecordView span;
+  span.tid = range.tid;
   if (type != static_cast<uint8_t>(pool::RecordType::kSpan)) {
     losses_.unknown_records.add();
   } else if (read_span(record, span) && sink.span(span)) {

@@ -84,11 +84,13 @@ class PoolReader {
     uint32_t epoch;
     uint32_t begin;
     uint32_t end;
+    uint32_t tid;  // of the chunk's owner
   };
   // A chunk's words, loaded once.
   struct Look {
     uint32_t epoch = 0;
     uint32_t state = 0;
+    uint32_t tid = 0;       // of the owner
     uint32_t limit = 0;     // records may lie below
     bool complete = false;  // and all below are finished
     bool overrun = false;   // more was reserved than the chunk holds
@@ -105,7 +107,7 @@ class PoolReader {
   void visit(uint32_t chunk, SpanSink& sink, bool ended, Collected& collected);
   uint32_t read_finished(const Range& range, const Look& look);
   void pass_on(const Range& range, bool last_gap_counts, SpanSink& sink, Collected& collected);
-  void take_record(std::string_view record, uint8_t type, SpanSink& sink, Collected& collected);
+  void take_record(const Range& range, std::string_view record, uint8_t type, SpanSink& sink, Collected& collected);
   void own_marks(const Range& range);
   void apply();
   void free_if_done(uint32_t chunk);

@@ -55,6 +55,25 @@ TEST_F(PoolReaderTest, TakesWhatIsFinishedOnce) {
   EXPECT_EQ(pool_.entry(0).acknowledged.load(), pool_.entry(0).reserved.load());
 }
 
+TEST_F(PoolReaderTest, SaysWhichThreadAChunkIsOf) {
+  for (uint32_t chunk : {0u, 1u}) {
+    pool_.claim(chunk);
+    pool_.entry(chunk).owner_tid.store(500 + chunk);
+    put(chunk, {chunk});
+  }
+  pool_.seal(0);
+  PoolReader reader = attach();
+  CollectingSink sink;
+  reader.collect(sink, kPlentyBytes, false);
+  EXPECT_EQ(sink.tids, (std::vector<uint32_t>{500, 501}));
+  reader.begin();
+  PoolReader successor = attach(2);
+  ASSERT_TRUE(successor.resumes());
+  CollectingSink again;
+  successor.collect_again(again);
+  EXPECT_EQ(again.tids, sink.tids);
+}
+
 TEST_F(PoolReaderTest, GivesSealedChunksBackWhenAllIsAcknowledged) {
   PoolReader reader = attach();
   pool_.claim(0);

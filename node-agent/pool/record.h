@@ -17,6 +17,7 @@ struct SpanRecordView {
   pool::SpanRecord head;  // its lengths are checked, its other fields are the program's
   std::string_view name;
   std::string_view items;
+  uint32_t tid = 0;  // of the thread that it ended on, as the program sees it: its chunk says it; 0: not known
 };
 
 // The first word of a record, taken apart.

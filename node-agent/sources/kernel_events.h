@@ -54,7 +54,11 @@ class FollowedProcesses {
 
 class KernelEvents : public Source {
  public:
-  explicit KernelEvents(KernelEventsMode mode) : mode_(mode) {}
+  // `ring_bytes_per_cpu`: of what is recorded always; what only requests want has a smaller ring of its own.
+  KernelEvents(KernelEventsMode mode, uint64_t ring_bytes_per_cpu)
+      : mode_(mode),
+        scheduling_(always(ring_bytes_per_cpu, false)),
+        everything_(mode == KernelEventsMode::kTraced ? always(ring_bytes_per_cpu, true) : KernelRecorderOptions{}) {}
 
   std::string_view name() const override { return "events of the kernel"; }
   std::vector<Availability> availability() const override;
@@ -63,6 +67,10 @@ class KernelEvents : public Source {
   std::unique_ptr<Slice> slice(const SliceRequest& request) override;
 
  private:
+  static constexpr uint64_t kMostRingBytes = 1 << 30;  // of all processors
+  static KernelRecorderOptions always(uint64_t ring_bytes_per_cpu, bool system_calls) {
+    return {.ring_bytes_per_cpu = ring_bytes_per_cpu, .most_ring_bytes = kMostRingBytes, .system_calls = system_calls};
+  }
   // How much is recorded of a process that is followed for this reason; nothing: nothing.
   std::optional<KernelDepth> depth_of(FollowReason reason) const;
   FollowedProcesses& of(KernelDepth depth) { return depth == KernelDepth::kEverything ? everything_ : scheduling_; }
@@ -71,8 +79,8 @@ class KernelEvents : public Source {
 
   const KernelEventsMode mode_;
   std::mutex mutex_;
-  FollowedProcesses scheduling_{{.system_calls = false}};
-  FollowedProcesses everything_{{}};
+  FollowedProcesses scheduling_;
+  FollowedProcesses everything_;
 };
 
 // The events of a snapshot, into a capture.

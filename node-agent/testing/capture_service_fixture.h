@@ -22,7 +22,14 @@ namespace fathom::agent::testing {
 // agree on them.
 class CaptureServiceTest : public AgentTest {
  protected:
-  CaptureServiceTest() { pool_.set_resource({{"service.name", "shop"}, {"service.namespace", "test"}}); }
+  CaptureServiceTest() {
+    pool_.set_resource({{"service.name", "shop"}, {"service.namespace", "test"}});
+    // Every request is the slowest of its own period, which is over when it ends.
+    capture_options_.provisional.minute_nano = 1;
+    capture_options_.provisional.slowest.minutes = uint64_t{1} << 62;  // or it would come too late
+    capture_options_.provisional.copy_after_nano = 0;
+    capture_options_.provisional.close_after_nano = 0;
+  }
   ~CaptureServiceTest() override {
     agent_.reset();
     service_.reset();
@@ -52,10 +59,17 @@ class CaptureServiceTest : public AgentTest {
     detail_.put(chunk, detail_record(16, now, sized(word)));
   }
   void threshold(uint64_t nano) { service_->thresholds({true, {{"test", "shop", "work", 1, nano}}}); }
-  // A finished span, as the program leaves it in its pool.
+  // A finished span within another one of this program, as the program leaves it in its pool.
   void finish_span(uint64_t number, uint64_t start_nano, uint8_t status = 0) {
     std::string record = make_record(number, "work", {}, start_nano, now_monotonic_nano());
     record[offsetof(pool::SpanRecord, status)] = static_cast<char>(status);
+    record[offsetof(pool::SpanRecord, parent_span_id)] = 1;
+    put(record);
+  }
+  void finish_request(uint64_t number, uint64_t start_nano) {
+    put(make_record(number, "work", {}, start_nano, now_monotonic_nano()));
+  }
+  void put(const std::string& record) {
     if (pool_.state(0) == pool::kFree) pool_.claim(0);
     ASSERT_TRUE(pool_.put(0, record));
   }

@@ -20,10 +20,12 @@ class CollectingSink : public SpanSink {
   bool span(const SpanRecordView& span) override {
     numbers.push_back(number_of(span));
     names.emplace_back(span.name);
+    tids.push_back(span.tid);
     return true;
   }
   std::vector<uint64_t> numbers;
   std::vector<std::string> names;
+  std::vector<uint32_t> tids;
 };
 
 }  // namespace fathom::agent::testing

@@ -13,9 +13,16 @@ namespace fathom::agent::testing {
 
 class FakeCaptureOutbox : public CaptureOutbox {
  public:
-  void send(OutgoingCapture capture, std::function<void(CaptureFate)> /*done*/) override {
+  LocalInstant mark() override { return now; }
+  void send(OutgoingCapture capture, std::function<void(CaptureFate)> done) override {
     captures.push_back(std::move(capture));
+    fates.push_back(std::move(done));
   }
+  bool report_skipped(const ingest::SkippedCaptures& some) override {
+    skipped.insert(skipped.end(), some.begin(), some.end());
+    return true;
+  }
+  void announce(ingest::SlowTrace trace) override { announced.push_back(std::move(trace)); }
   std::vector<CaptureTrigger> triggers() const {
     std::vector<CaptureTrigger> all;
     for (const OutgoingCapture& capture : captures) all.push_back(capture.begin.trigger);
@@ -35,7 +42,11 @@ class FakeCaptureOutbox : public CaptureOutbox {
     return all;
   }
 
+  LocalInstant now;
   std::vector<OutgoingCapture> captures;
+  std::vector<std::function<void(CaptureFate)>> fates;  // whom to tell what became of each
+  ingest::SkippedCaptures skipped;
+  std::vector<ingest::SlowTrace> announced;
 };
 
 }  // namespace fathom::agent::testing

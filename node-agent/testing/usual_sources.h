@@ -14,7 +14,7 @@ namespace fathom::agent::testing {
 inline Sources usual_sources() {
   std::vector<std::unique_ptr<Source>> all;
   all.push_back(std::make_unique<ClientEvents>());
-  all.push_back(std::make_unique<KernelEvents>(KernelEventsMode::kRequested));
+  all.push_back(std::make_unique<KernelEvents>(KernelEventsMode::kRequested, uint64_t{4} << 20));
   return Sources(std::move(all));
 }
 

@@ -1,10 +1,12 @@
 #include "node-agent/triggers/capture_admission.h"
 
-#include "base/hash.h"
+#include <utility>
+
 #include "base/time.h"
 #include "base/utf8.h"
 #include "node-agent/agent/state_directory.h"
 #include "node-agent/triggers/capture_metrics.h"
+#include "node-agent/triggers/made_content.h"
 
 namespace fathom::agent {
 
@@ -13,7 +15,7 @@ namespace {
 constexpr size_t kMostTextBytes = 1024;
 
 uint64_t operation_of_service(const WatchedProgram& program, uint64_t operation) {
-  return operation == 0 ? 0 : hash64(program.service, hash64(program.service_namespace, operation));
+  return operation == 0 ? 0 : operation_key(service_hash(program.service_namespace, program.service), operation);
 }
 
 TriggerCause cause_of(const CaptureJob& job, const CaptureSubject& subject, const Slowness& slowness) {
@@ -26,7 +28,27 @@ TriggerCause cause_of(const CaptureJob& job, const CaptureSubject& subject, cons
           .shares = !job.subjects.empty()};
 }
 
+ingest::SkippedCapture skipped_of(const CaptureSubject& subject, std::string service, uint32_t pid, SkipReason reason) {
+  return {.trace_id = subject.trace_id,
+          .span_id = subject.span_id,
+          .trigger = subject.trigger,
+          .reason = reason,
+          .service = std::move(service),
+          .pid = pid,
+          .operation = subject.operation,
+          .skipped_unix_nano = now_unix_nano()};
+}
+
 }  // namespace
+
+ingest::SkippedCapture skipped_capture(const CaptureSubject& subject, const WatchedProgram& program,
+                                       SkipReason reason) {
+  return skipped_of(subject, text_of(program.service), static_cast<uint32_t>(program.process.pid), reason);
+}
+
+ingest::SkippedCapture skipped_capture(const CaptureSubject& subject, const MadeContent& content, SkipReason reason) {
+  return skipped_of(subject, content.service, content.pid, reason);
+}
 
 std::string text_of(std::string_view bytes) {
   return repair_utf8(bytes.substr(0, kMostTextBytes), kMostTextBytes);
@@ -35,6 +57,11 @@ std::string text_of(std::string_view bytes) {
 std::string took_too_long(std::string_view name, const char* verb, uint64_t duration_nano, uint64_t threshold_nano) {
   return text_of(name) + " " + verb + " " + format_duration(duration_nano) + ", its threshold is " +
          format_duration(threshold_nano);
+}
+
+std::string among_slowest(std::string_view name, uint64_t duration_nano, uint64_t period_nano) {
+  return text_of(name) + " took " + format_duration(duration_nano) + ", one of the slowest within " +
+         format_duration(period_nano);
 }
 
 CaptureJob CaptureAdmission::job_of(const ProgramPtr& program, uint64_t begin_nano, uint64_t end_nano) const {
@@ -50,13 +77,13 @@ CaptureJob CaptureAdmission::job_of(const ProgramPtr& program, uint64_t begin_na
 
 bool CaptureAdmission::admit(CaptureJob& job, CaptureSubject subject, const Slowness& slowness) {
   if (job.subjects.size() >= options_.most_subjects) {
-    count_skipped(subject.trigger, SkipReason::kBusy);
+    note_skipped(subject, *job.program, SkipReason::kBusy);
     return false;
   }
   subject.cause = cause_of(job, subject, slowness);
   subject.admitted_nano = now_monotonic_nano();
   if (std::optional<SkipReason> skipped = limits_.admit(subject.cause, subject.admitted_nano)) {
-    count_skipped(subject.trigger, *skipped);
+    note_skipped(subject, *job.program, *skipped);
     return false;
   }
   subject.id = {random_id()};
@@ -83,16 +110,30 @@ bool CaptureAdmission::copy_now(CaptureJob& job) {
   return all_copied;
 }
 
+bool CaptureAdmission::try_submit(CaptureJob& job) {
+  return !worker_.submit(job);
+}
+
 bool CaptureAdmission::submit(CaptureJob job) {
   std::optional<SkipReason> refused = worker_.submit(job);
   if (refused) skip(job, *refused);
   return !refused;
 }
 
+void CaptureAdmission::note_skipped(const CaptureSubject& subject, const WatchedProgram& program, SkipReason reason) {
+  count_skipped(subject.trigger, reason);
+  skipped_traces_.note(skipped_capture(subject, program, reason), now_monotonic_nano());
+}
+
+void CaptureAdmission::note_skipped(const CaptureSubject& subject, const MadeContent& content, SkipReason reason) {
+  count_skipped(subject.trigger, reason);
+  skipped_traces_.note(skipped_capture(subject, content, reason), now_monotonic_nano());
+}
+
 // At a span's end, all of it is of interest again.
 void CaptureAdmission::skip(const CaptureJob& job, SkipReason reason) {
   for (const CaptureSubject& subject : job.subjects) {
-    count_skipped(subject.trigger, reason);
+    note_skipped(subject, *job.program, reason);
     limits_.give_back(subject.cause, subject.admitted_nano);
     const bool is_remembered = subject.trigger == CaptureTrigger::kOverdue || subject.trigger == CaptureTrigger::kSlow;
     if (is_remembered) captured_.take_back(job.program->serial, subject.trace_id, subject.span_id, job.end_nano);

@@ -2,8 +2,8 @@
 //
 // Purpose: the triggers (overdue_trigger.h, finished_trigger.h, crash_trigger.h, capture_requests.h) decide what is to
 // be captured, and this whether it may be. Thread safety: all of it. Ownership: what it refers to must outlive it.
-// Errors: what is skipped is counted, by kind and reason, in fathom_agent_captures_skipped_total.
-// Units: nanoseconds of CLOCK_MONOTONIC.
+// Errors: what is skipped is counted, by kind and reason, in fathom_agent_captures_skipped_total, and its trace is
+// noted for the collector (skipped_traces.h). Units: nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,11 @@
 
 #include "node-agent/triggers/capture_service_options.h"
 #include "node-agent/triggers/captured_traces.h"
+#include "node-agent/triggers/skipped_traces.h"
 
 namespace fathom::agent {
+
+struct MadeContent;  // made_content.h
 
 // Of a trigger that is about how long an operation takes.
 struct Slowness {
@@ -38,9 +41,15 @@ class CaptureAdmission {
   bool copy_now(CaptureJob& job);
   // False: skipped.
   bool submit(CaptureJob job);
+  // False: the worker is busy; nothing is counted, and the job may be submitted again.
+  bool try_submit(CaptureJob& job);
   // What was admitted is not captured: it may be captured as if nobody had asked for it.
   void skip(const CaptureJob& job, SkipReason reason);
+  // One of whom nothing was admitted here: counts it, and notes its trace.
+  void note_skipped(const CaptureSubject& subject, const WatchedProgram& program, SkipReason reason);
+  void note_skipped(const CaptureSubject& subject, const MadeContent& content, SkipReason reason);
 
+  SkippedTraces& skipped_traces() { return skipped_traces_; }
   CapturedTraces& captured() { return captured_; }
   const CaptureServiceOptions& options() const { return options_; }
 
@@ -50,10 +59,17 @@ class CaptureAdmission {
   CaptureWorker& worker_;
   TriggerLimits limits_;
   CapturedTraces captured_;
+  SkippedTraces skipped_traces_;
 };
+
+// What the collector is told of a subject that is not captured.
+ingest::SkippedCapture skipped_capture(const CaptureSubject& subject, const WatchedProgram& program, SkipReason reason);
+ingest::SkippedCapture skipped_capture(const CaptureSubject& subject, const MadeContent& content, SkipReason reason);
 
 // Names are the program's, and may end in the middle of a character.
 std::string text_of(std::string_view bytes);
+// "checkout took 812 ms, one of the slowest within 1 min"
+std::string among_slowest(std::string_view name, uint64_t duration_nano, uint64_t period_nano);
 // "checkout took 812 ms, its threshold is 250 ms"
 std::string took_too_long(std::string_view name, const char* verb, uint64_t duration_nano, uint64_t threshold_nano);
 

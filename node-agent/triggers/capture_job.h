@@ -31,6 +31,13 @@ struct CaptureSubject {
 
 struct CaptureRequester;  // waits for the answer (capture_requester.h)
 
+// Who decides what becomes of a capture that is made.
+enum class JobOwner {
+  kTrigger,  // it is sent at once
+  kProvisionalCaptures,
+  kHeldTraces,
+};
+
 struct CaptureJob {
   std::vector<CaptureSubject> subjects;  // one at least
   std::shared_ptr<const WatchedProgram> program;
@@ -44,6 +51,7 @@ struct CaptureJob {
   std::vector<std::unique_ptr<Slice>> slices;
   std::optional<std::vector<ThreadSpan>> open;  // nothing: not copied yet
   std::shared_ptr<CaptureRequester> requester;  // of the loop
+  JobOwner owner = JobOwner::kTrigger;
 };
 
 inline uint64_t held_bytes(const std::vector<std::unique_ptr<Slice>>& slices) {

@@ -1,7 +1,5 @@
 #include "node-agent/triggers/capture_metrics.h"
 
-#include "base/metrics.h"
-
 namespace fathom::agent {
 
 namespace {
@@ -12,35 +10,49 @@ std::string label_of(CaptureTrigger trigger) {
   return label("trigger", name_of(trigger));
 }
 
-Counter& skipped_series(CaptureTrigger trigger, SkipReason reason) {
-  return counter("fathom_agent_captures_skipped_total", "Captures that were triggered or asked for, and not made.",
-                 label_of(trigger) + "," + label("reason", name_of(reason)));
-}
-
 uint64_t skipped(SkipReason reason) {
   uint64_t sum = 0;
   for (std::string_view name : kCaptureTriggerNames) {
-    sum += skipped_series(*capture_trigger_of(name), reason).value();
+    sum += skipped_counter(*capture_trigger_of(name), reason).value();
   }
   return sum;
 }
 
 }  // namespace
 
+Counter& skipped_counter(CaptureTrigger trigger, SkipReason reason) {
+  return counter("fathom_agent_captures_skipped_total", "Captures that were triggered or asked for, and not made.",
+                 label_of(trigger) + "," + label("reason", name_of(reason)));
+}
+
 void count_made(CaptureTrigger trigger, uint64_t content_bytes) {
   counter("fathom_agent_captures_total", "Captures that were made, by what triggered them.", label_of(trigger)).add();
-  counter("fathom_agent_capture_bytes_total", "Bytes of their content.", label_of(trigger)).add(content_bytes);
+  counter("fathom_agent_capture_bytes_total", "Bytes of their contents; one that several share counts once.",
+          label_of(trigger))
+      .add(content_bytes);
 }
 
 void count_skipped(CaptureTrigger trigger, SkipReason reason, uint64_t times) {
-  skipped_series(trigger, reason).add(times);
+  skipped_counter(trigger, reason).add(times);
+}
+
+void show_provisional_bytes(uint64_t bytes) {
+  static Gauge& gauge = fathom::gauge("fathom_agent_provisional_capture_bytes",
+                                      "Captures of requests that may be among the slowest of their minute.");
+  gauge.set(static_cast<int64_t>(bytes));
+}
+
+void show_held_bytes(uint64_t bytes) {
+  static Gauge& gauge =
+      fathom::gauge("fathom_agent_held_capture_bytes", "Captures of traces that another node may ask for.");
+  gauge.set(static_cast<int64_t>(bytes));
 }
 
 std::vector<std::pair<std::string, uint64_t>> capture_losses() {
   std::vector<std::pair<std::string, uint64_t>> losses;
   for (SkipReason reason : {SkipReason::kBusy, SkipReason::kMemory, SkipReason::kOverwritten, SkipReason::kFailed}) {
     if (uint64_t count = skipped(reason); count != 0)
-      losses.emplace_back(std::string("capture_") + name_of(reason), count);
+      losses.emplace_back("capture_" + std::string(name_of(reason)), count);
   }
   return losses;
 }

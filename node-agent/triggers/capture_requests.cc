@@ -1,11 +1,14 @@
 #include "node-agent/triggers/capture_requests.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <utility>
 
 #include "base/time.h"
+#include "node-agent/agent/process_life.h"
+#include "node-agent/agent/state_directory.h"
 #include "node-agent/triggers/capture_metrics.h"
 #include "node-agent/triggers/capture_requester.h"
 #include "node-agent/triggers/open_span_scan.h"
@@ -17,14 +20,11 @@ struct CaptureRequests::Target {
   TraceId trace_id;
   uint64_t begin_nano = 0;
   uint64_t end_nano = 0;
+  TimeWindow spans = {};  // of a trace: what its spans last here
+  bool goes_on = false;   // with what is captured already
 };
 
 namespace {
-
-struct Window {
-  uint64_t begin_nano = 0;  // 0: not said
-  uint64_t end_nano = 0;
-};
 
 // An instant of the collector's clock on our CLOCK_MONOTONIC, by what both clocks say now.
 uint64_t local_nano(uint64_t collector_unix_nano, int64_t ahead_nano, uint64_t now_nano) {
@@ -33,14 +33,17 @@ uint64_t local_nano(uint64_t collector_unix_nano, int64_t ahead_nano, uint64_t n
   return now_nano - std::min(now_nano, static_cast<uint64_t>(-from_now));
 }
 
-Window window_of(const CaptureRequest& request, const CaptureServiceOptions& options, uint64_t now_nano) {
+// 0: not said.
+TimeWindow window_of(const CaptureRequest& request, const CaptureServiceOptions& options, uint64_t now_nano) {
   int64_t ahead_nano = options.collector_ahead_nano ? options.collector_ahead_nano() : 0;
-  Window window;
+  TimeWindow window;
   if (request.start_unix_nano != 0) window.begin_nano = local_nano(request.start_unix_nano, ahead_nano, now_nano);
   if (request.end_unix_nano != 0) window.end_nano = local_nano(request.end_unix_nano, ahead_nano, now_nano);
   uint64_t longest_nano = now_nano + options.longest_window_nano;
   return {std::min(window.begin_nano, longest_nano), std::min(window.end_nano, longest_nano)};
 }
+
+constexpr uint32_t kNoProgram = 0;  // serials begin at 1
 
 using WatchedList = std::vector<std::shared_ptr<const WatchedProgram>>;
 
@@ -56,6 +59,15 @@ WatchedList requested_programs(const CaptureRequest& request, WatchedList progra
   return programs;
 }
 
+// What takes no part in tracing cannot be captured.
+std::string why_nothing(const CaptureRequest& request) {
+  if (!request.trace_id.is_zero()) return "";
+  if (request.pid == 0) return ": no program of this service uses fathom's client here";
+  const std::string process = "process " + std::to_string(request.pid);
+  if (!identify_process(static_cast<pid_t>(request.pid)).known()) return ": no " + process + " runs here";
+  return ": " + process + " does not use fathom's client, or did not find this agent's socket";
+}
+
 }  // namespace
 
 void CaptureRequests::capture(CaptureRequest request, std::function<void(CaptureAnswer)> answer) {
@@ -63,24 +75,155 @@ void CaptureRequests::capture(CaptureRequest request, std::function<void(Capture
   requester->answer.request_id = request.request_id;
   requester->respond = std::move(answer);
   if (request.trigger != CaptureTrigger::kRemote) request.trigger = CaptureTrigger::kRequested;
-  std::vector<Target> targets = targets_of(request, now_monotonic_nano());
-  if (targets.empty()) requester->skip("this node has nothing of it");
-  const size_t most = admission_.options().most_requested_processes;
-  if (targets.size() > most) {
-    requester->skip(std::to_string(targets.size() - most) + " more processes");
-    targets.resize(most);
+  if (request.hold_nano > 0) {
+    for (const auto& program : hold(request.trace_id, kNoProgram, request.hold_nano))
+      requester->skip("process " + std::to_string(program->process.pid) + ": held already, or too many are");
+  } else {
+    make(request, requester);
   }
-  if (!targets.empty()) ring_for(request, targets.front());
-  for (const Target& target : targets) ask_for(target, request, requester);
   requester->respond_when_all_are_made();
 }
 
+void CaptureRequests::make(const CaptureRequest& request, const std::shared_ptr<CaptureRequester>& requester) {
+  const uint64_t now_nano = now_monotonic_nano();
+  const bool is_remote = request.trigger == CaptureTrigger::kRemote;
+  std::vector<Target> targets = targets_of(request, window_of(request, admission_.options(), now_nano), now_nano);
+  const bool was_kept = is_remote && send_kept(request, *requester);
+  if (targets.empty() && !was_kept) requester->skip("this node has nothing of it" + why_nothing(request));
+  if (is_remote) targets = missing_of(std::move(targets), *requester);
+  const auto first = std::ranges::find(targets, false, &Target::goes_on);
+  if (first != targets.end()) ring_for(request, *first);
+  make(targets, request, requester);
+}
+
+void CaptureRequests::make(std::span<const Target> targets, const CaptureRequest& request,
+                           const std::shared_ptr<CaptureRequester>& requester) {
+  const size_t most = admission_.options().most_requested_processes;
+  if (targets.size() > most) {
+    requester->skip(std::to_string(targets.size() - most) + " more processes");
+    targets = targets.first(most);
+  }
+  for (const Target& target : targets) ask_for(target, request, requester);
+}
+
+std::vector<CaptureRequests::Target> CaptureRequests::missing_of(std::vector<Target> targets,
+                                                                 CaptureRequester& requester) {
+  if (const size_t captured = leave_out(targets, {}, now_monotonic_nano())) {
+    requester.skip(std::to_string(captured) + " processes: captured already");
+    count_skipped(CaptureTrigger::kRemote, SkipReason::kSame, captured);
+  }
+  return targets;
+}
+
+// ---- the other processes of this node -------------------------------------------------------------------------------
+
+// Not at once: whoever sends may be in the middle of its captures, of which some may be those that are wanted here.
+void CaptureRequests::sent(const CaptureSubject& subject, const MadeContent& content) {
+  if (subject.trace_id.is_zero()) return;
+  captured_.add(content.program, subject.trace_id, {content.begin_nano, content.end_nano}, now_monotonic_nano());
+  const bool is_answer = subject.trigger == CaptureTrigger::kRemote || subject.trigger == CaptureTrigger::kRequested;
+  if (is_answer) return;
+  auto then = [this, alive = alive_, subject, program = content.program, pid = content.pid, end = content.end_nano] {
+    if (*alive) make_of_others(subject, program, pid, end);
+  };
+  boost::asio::post(loop_, std::move(then));
+}
+
+// From where on the process itself is captured, as the collector asks other nodes: what others did may not have been
+// known when it was captured for the first time.
+void CaptureRequests::make_of_others(const CaptureSubject& subject, uint32_t program, uint32_t pid, uint64_t end_nano) {
+  if (host_.programs.all().size() < 2) return;
+  const uint64_t now_nano = now_monotonic_nano();
+  const std::vector<TimeWindow> own = captured_.of(program, subject.trace_id, now_nano);
+  if (own.empty()) return;
+  const TimeWindow window{std::ranges::min_element(own, {}, &TimeWindow::begin_nano)->begin_nano, end_nano};
+  const CaptureRequest request{.trigger = CaptureTrigger::kRemote,
+                               .trace_id = subject.trace_id,
+                               .reason = "captured in process " + std::to_string(pid) + ": " +
+                                         std::string(name_of(subject.trigger)) +
+                                         (subject.operation.empty() ? "" : " (" + subject.operation + ")")};
+  const auto requester = std::make_shared<CaptureRequester>();  // nobody waits for the answer
+  (void)send_kept(request, *requester);
+  make(missing_of(targets_of(request, window, now_nano), *requester), request, requester);
+}
+
+void CaptureRequests::announced(const TraceId& trace_id, uint32_t program, uint64_t hold_nano) {
+  if (host_.programs.all().size() >= 2) (void)hold(trace_id, program, hold_nano);
+}
+
+// ---- what is there already ------------------------------------------------------------------------------------------
+
+// Candidates keep what they have, whoever they are of; of the others, what is missing is held.
+std::vector<std::shared_ptr<const WatchedProgram>> CaptureRequests::hold(const TraceId& trace_id, uint32_t besides,
+                                                                         uint64_t hold_nano) {
+  const uint64_t now_nano = now_monotonic_nano();
+  const uint64_t until_nano = now_nano + std::min(hold_nano, HeldTraces::kLongestNano);
+  const std::vector<ProgramWindow> kept = host_.provisional.hold(trace_id, besides, until_nano);
+  std::vector<Target> targets = targets_of({.trace_id = trace_id}, {}, now_nano);
+  (void)leave_out(targets, kept, now_nano);
+  std::vector<std::shared_ptr<const WatchedProgram>> refused;
+  for (const Target& target : targets) {
+    const TimeWindow window{target.begin_nano, target.end_nano};
+    if (!host_.held.hold(target.program, trace_id, window, hold_nano, now_nano)) refused.push_back(target.program);
+  }
+  return refused;
+}
+
+bool CaptureRequests::send_kept(const CaptureRequest& request, CaptureRequester& requester) {
+  const uint64_t now_nano = now_monotonic_nano();
+  std::vector<ProgramWindow> kept = host_.provisional.choose_trace(request.trace_id, now_nano);
+  const HeldTraces::Taken taken = host_.held.take(request.trace_id);
+  kept.insert(kept.end(), taken.windows.begin(), taken.windows.end());
+  for (const ProgramWindow& one : kept) captured_.add(one.program, request.trace_id, one.window, now_nano);
+  for (const HeldTraces::ContentPtr& content : taken.contents)
+    requester.answer.capture_ids.push_back(send_held(request.trace_id, *content, request.reason));
+  return !kept.empty();
+}
+
+size_t CaptureRequests::leave_out(std::vector<Target>& targets, const std::vector<ProgramWindow>& kept,
+                                  uint64_t now_nano) {
+  const auto is_there = [&](Target& target) {
+    std::vector<TimeWindow> others = captured_.of(target.program->serial, target.trace_id, now_nano);
+    for (const ProgramWindow& one : kept) {
+      if (one.program == target.program->serial) others.push_back(one.window);
+    }
+    return !leave_missing_part(target, others);
+  };
+  return std::erase_if(targets, is_there);
+}
+
+// The first time, all of the window that is asked for; after that, what the process itself did within it, because
+// windows become longer for the sake of others.
+bool CaptureRequests::leave_missing_part(Target& target, const std::vector<TimeWindow>& others) const {
+  if (others.empty()) return true;
+  const TimeWindow wanted{std::max(target.begin_nano, target.spans.begin_nano),
+                          std::min(target.end_nano, target.spans.end_nano)};
+  const std::optional<TimeWindow> missing = missing_part(wanted, others, admission_.options().margin_nano);
+  if (!missing) return false;
+  target.begin_nano = missing->begin_nano;
+  target.end_nano = missing->end_nano;
+  target.goes_on = true;
+  return true;
+}
+
+CaptureId CaptureRequests::send_held(const TraceId& trace_id, const MadeContent& content, const std::string& reason) {
+  CaptureSubject subject;
+  subject.id = {random_id()};
+  subject.trigger = CaptureTrigger::kRemote;
+  subject.trace_id = trace_id;
+  subject.reason = reason;
+  send_(subject, content);
+  return subject.id;
+}
+
+// ---- processes and windows ------------------------------------------------------------------------------------------
+
 std::vector<CaptureRequests::Target> CaptureRequests::targets_of(const CaptureRequest& request,
-                                                                 uint64_t now_nano) const {
-  const Window window = window_of(request, admission_.options(), now_nano);
+                                                                 const TimeWindow& window, uint64_t now_nano) const {
   std::vector<Target> targets = request.trace_id.is_zero() ? targets_of_programs(request, now_nano)
                                                            : targets_of_trace(request.trace_id, now_nano);
   for (Target& target : targets) {
+    target.spans = {target.begin_nano, target.end_nano};
     if (window.begin_nano != 0) target.begin_nano = window.begin_nano;
     if (window.end_nano != 0) target.end_nano = std::max(window.end_nano, target.begin_nano);
   }
@@ -153,12 +296,15 @@ void CaptureRequests::ask_for(const Target& target, const CaptureRequest& reques
     return requester->skip(process + "another request's capture is being made");
   }
   CaptureJob job = admission_.job_of(target.program, target.begin_nano, target.end_nano);
-  if (!admission_.admit(job, {.trigger = request.trigger, .trace_id = target.trace_id, .reason = request.reason}))
+  CaptureSubject subject{.trigger = request.trigger, .trace_id = target.trace_id, .reason = request.reason};
+  if (!admission_.admit(job, std::move(subject), {.goes_on = target.goes_on}))
     return requester->skip(process + "captured lately, or too many are asked for");
   const bool is_ahead = target.end_nano > now_monotonic_nano();
   if (is_ahead && requested) job.follow_reason = FollowReason::kRequest;
   job.requester = requester;
+  const TimeWindow window{job.begin_nano, job.end_nano};
   if (std::optional<SkipReason> refused = submit(job)) return requester->skip(process + words_of(*refused));
+  if (!requested) captured_.add(target.program->serial, target.trace_id, window, now_monotonic_nano());
   ++requester->pending;
   if (requested) requested_.insert(target.program->serial);
 }
@@ -181,6 +327,8 @@ void CaptureRequests::settle(const CaptureJob& job, std::optional<SkipReason> sk
   if (job.subjects.front().trigger == CaptureTrigger::kRequested) requested_.erase(job.program->serial);
   CaptureRequester& requester = *job.requester;
   if (skipped) {
+    captured_.take_back(job.program->serial, job.subjects.front().trace_id, {job.begin_nano, job.end_nano},
+                        now_monotonic_nano());
     requester.skip("process " + std::to_string(job.program->process.pid) + ": " + words_of(*skipped));
   } else {
     for (const CaptureSubject& subject : job.subjects) requester.answer.capture_ids.push_back(subject.id);

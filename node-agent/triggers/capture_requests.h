@@ -1,9 +1,11 @@
-// CaptureRequests: the triggers kRequested and kRemote: captures that a collector asks for.
+// CaptureRequests: the triggers kRequested and kRemote: captures that a collector asks for, or another process here.
 //
 // Purpose: finds the processes that a request means, by trace, by service or by process id, and answers when all of
-// their captures are made. One capture for a user's request is made of a process at a time. Thread safety: none; on the
-// agent's loop. Ownership: what it refers to must outlive it; `answer` is called once, or never if this ends before.
-// Errors: as words in the answer. Units: nanoseconds of CLOCK_MONOTONIC.
+// their captures are made. One capture for a user's request is made of a process at a time. What is captured, or held,
+// of a process is captured, or held, of all other processes of the trace: those of other nodes the collector asks for,
+// and those of this node are asked for here. A trace may be asked for again: then only what is missing is captured.
+// Thread safety: none; on the agent's loop. Ownership: what it refers to must outlive it; `answer` is called once, or
+// never if this ends before. Errors: as words in the answer. Units: nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -11,10 +13,14 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "node-agent/control.h"
 #include "node-agent/triggers/capture_admission.h"
+#include "node-agent/triggers/captured_windows.h"
+#include "node-agent/triggers/held_traces.h"
+#include "node-agent/triggers/provisional_captures.h"
 #include "node-agent/triggers/trace_memory.h"
 #include "node-agent/triggers/watched_programs.h"
 
@@ -29,29 +35,55 @@ class CaptureRequests {
     SharedTimes& times;
     const Sources& sources;
     CaptureWorker& worker;
+    ProvisionalCaptures& provisional;
+    HeldTraces& held;
   };
-  CaptureRequests(boost::asio::io_context& loop, CaptureAdmission& admission, const Host& host)
-      : loop_(loop), admission_(admission), host_(host) {}
+  // `send`: of a capture that was held.
+  using Send = std::function<void(const CaptureSubject&, const MadeContent&)>;
+  CaptureRequests(boost::asio::io_context& loop, CaptureAdmission& admission, const Host& host, Send send)
+      : loop_(loop), admission_(admission), host_(host), send_(std::move(send)) {}
   ~CaptureRequests() { *alive_ = false; }
 
   void capture(CaptureRequest request, std::function<void(CaptureAnswer)> answer);
+  // A capture goes to the collector: soon, the others of its trace are captured, unless it is an answer itself.
+  void sent(const CaptureSubject& subject, const MadeContent& content);
+  // A request of this program may be among the slowest: the others of its trace are held.
+  void announced(const TraceId& trace_id, uint32_t program, uint64_t hold_nano);
+  // Of what was held, and was asked for while it was being made, too.
+  CaptureId send_held(const TraceId& trace_id, const MadeContent& content, const std::string& reason);
   // A job is over: its capture was made, or skipped.
   void settle(const CaptureJob& job, std::optional<SkipReason> skipped);
 
  private:
   struct Target;
-  std::vector<Target> targets_of(const CaptureRequest& request, uint64_t now_nano) const;
+  std::vector<Target> targets_of(const CaptureRequest& request, const TimeWindow& window, uint64_t now_nano) const;
   std::vector<Target> targets_of_trace(const TraceId& trace_id, uint64_t now_nano) const;
   void add_open_spans(const TraceId& trace_id, uint64_t now_nano, std::vector<Target>& targets) const;
   std::vector<Target> targets_of_programs(const CaptureRequest& request, uint64_t now_nano) const;
   void ring_for(const CaptureRequest& request, const Target& target);
+  void make(const CaptureRequest& request, const std::shared_ptr<CaptureRequester>& requester);
+  void make_of_others(const CaptureSubject& subject, uint32_t program, uint32_t pid, uint64_t end_nano);
+  void make(std::span<const Target> targets, const CaptureRequest& request,
+            const std::shared_ptr<CaptureRequester>& requester);
+  // The processes of which not all could be held.
+  std::vector<std::shared_ptr<const WatchedProgram>> hold(const TraceId& trace_id, uint32_t besides,
+                                                          uint64_t hold_nano);
+  // False: there was nothing of it.
+  bool send_kept(const CaptureRequest& request, CaptureRequester& requester);
+  // Of each what is not captured yet.
+  std::vector<Target> missing_of(std::vector<Target> targets, CaptureRequester& requester);
+  // What is captured of a trace, or kept, is not captured again. How many processes are left out.
+  size_t leave_out(std::vector<Target>& targets, const std::vector<ProgramWindow>& kept, uint64_t now_nano);
+  bool leave_missing_part(Target& target, const std::vector<TimeWindow>& others) const;
   void ask_for(const Target& target, const CaptureRequest& request, const std::shared_ptr<CaptureRequester>& requester);
   std::optional<SkipReason> submit(CaptureJob& job);
 
   boost::asio::io_context& loop_;
   CaptureAdmission& admission_;
   const Host host_;
+  const Send send_;
   std::set<uint32_t> requested_;  // programs of which a user's capture is being made
+  CapturedWindows captured_;      // sent, or being made to be sent
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,5 +1,6 @@
 #include "node-agent/triggers/capture_service.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace {
 
 // What a program triggers itself would wait for longer than rings last.
 constexpr uint64_t kWatchForSnapshotsNano = 2'000'000;
+constexpr uint64_t kReportEveryNano = kNanosPerSecond;  // of skipped traces
 
 }  // namespace
 
@@ -28,8 +30,17 @@ CaptureService::CaptureService(boost::asio::io_context& loop, const CaptureServi
       worker_(std::make_unique<CaptureWorker>(options.worker, times_, sources, std::move(encode), on_loop())),
       admission_(options_, sources, *worker_),
       overdue_trigger_(admission_),
-      finished_trigger_(admission_, programs_),
-      requests_(loop, admission_, {programs_, traces_, times_, sources, *worker_}),
+      provisional_(
+          options_.provisional, admission_,
+          {.find_program = [this](uint32_t serial) { return programs_.find(serial); },
+           .announce = [this](const CaptureSubject& subject, uint32_t program,
+                              uint64_t hold_nano) { announce(subject, program, hold_nano); },
+           .send = [this](const CaptureSubject& subject, const MadeContent& content) { send(subject, content); },
+           .hand_on = [this](const ProvisionalCaptures::HandedOn& handed_on) { hold(handed_on); }}),
+      held_(options_.provisional, admission_),
+      finished_trigger_(admission_, programs_, provisional_),
+      requests_(loop, admission_, {programs_, traces_, times_, sources, *worker_, provisional_, held_},
+                [this](const CaptureSubject& subject, const MadeContent& content) { send(subject, content); }),
       finished_(traces_, finished_trigger_),
       watch_(std::make_unique<OverdueWatch>(clock, overdue_trigger_,
                                             options.snapshots ? kWatchForSnapshotsNano : WatchRound::kLongestNano)) {
@@ -111,34 +122,71 @@ void CaptureService::set_agent(Agent* agent) {
 // ---- what was made --------------------------------------------------------------------------------------------------
 
 void CaptureService::made(CaptureWorker::Outcome outcome) {
-  if (outcome.made) {
-    send(outcome.job, *std::move(outcome.made));
-    return requests_.settle(outcome.job, std::nullopt);
+  if (!outcome.made) return skipped(outcome.job, outcome.skipped);
+  outcome.made->instant = outbox_.mark();
+  switch (outcome.job.owner) {
+    case JobOwner::kProvisionalCaptures:
+      return provisional_.made(outcome.job, *std::move(outcome.made));
+    case JobOwner::kHeldTraces:
+      if (auto content = held_.made(outcome.job, *std::move(outcome.made))) {
+        const CaptureSubject& subject = outcome.job.subjects.front();
+        requests_.send_held(subject.trace_id, *content, subject.reason);
+      }
+      return;
+    case JobOwner::kTrigger:
+      break;
   }
-  admission_.skip(outcome.job, outcome.skipped);
-  requests_.settle(outcome.job, outcome.skipped);
+  const MadeContent content = made_content(outcome.job, *std::move(outcome.made));
+  for (const CaptureSubject& subject : outcome.job.subjects) send(subject, content);
+  requests_.settle(outcome.job, std::nullopt);
 }
 
-void CaptureService::send(const CaptureJob& job, ReadyCapture capture) {
-  auto content = std::make_shared<const std::string>(std::move(capture.made.content));
-  for (const CaptureSubject& subject : job.subjects) {
-    count_made(subject.trigger, content->size());
-    OutgoingCapture outgoing{.begin = {.id = subject.id,
-                                       .trace_id = subject.trace_id,
-                                       .span_id = subject.span_id,
-                                       .trigger = subject.trigger,
-                                       .service = text_of(job.program->service),
-                                       .pid = static_cast<uint32_t>(job.program->process.pid),
-                                       .operation = subject.operation,
-                                       .start_unix_nano = capture.start_unix_nano,
-                                       .end_unix_nano = capture.end_unix_nano,
-                                       .crosses_clock_jump = capture.made.crosses_clock_jump,
-                                       .truncated = capture.made.truncated,
-                                       .losses = capture.made.losses,
-                                       .sha256 = capture.hash},
-                             .content = content};
-    outbox_.send(std::move(outgoing), [](CaptureFate) {});  // what is lost there is counted there
+void CaptureService::skipped(const CaptureJob& job, SkipReason reason) {
+  switch (job.owner) {
+    case JobOwner::kProvisionalCaptures:
+      return provisional_.skipped(job, reason);
+    case JobOwner::kHeldTraces:
+      return held_.skipped(job, reason);
+    case JobOwner::kTrigger:
+      break;
   }
+  admission_.skip(job, reason);
+  requests_.settle(job, reason);
+}
+
+void CaptureService::announce(const CaptureSubject& subject, uint32_t program, uint64_t hold_nano) {
+  outbox_.announce({.trace_id = subject.trace_id, .operation = subject.operation, .hold_nano = hold_nano});
+  requests_.announced(subject.trace_id, program, hold_nano);
+}
+
+void CaptureService::hold(const ProvisionalCaptures::HandedOn& handed_on) {
+  if (handed_on.content) return held_.adopt(handed_on.trace_id, *handed_on.content, handed_on.until_nano);
+  const uint64_t now_nano = now_monotonic_nano();
+  const uint64_t hold_nano = handed_on.until_nano - std::min(handed_on.until_nano, now_nano);
+  (void)held_.hold(handed_on.program, handed_on.trace_id, handed_on.window, hold_nano, now_nano);
+}
+
+void CaptureService::send(const CaptureSubject& subject, const MadeContent& content) {
+  count_made(subject.trigger, std::exchange(content.is_sent, true) ? 0 : content.bytes->size());
+  auto is_over = [this, alive = alive_, lost = skipped_capture(subject, content, SkipReason::kLost)](CaptureFate fate) {
+    // What is lost there is counted there.
+    if (*alive && fate != CaptureFate::kDurable) admission_.skipped_traces().note(lost, now_monotonic_nano());
+  };
+  outbox_.send(outgoing_of(subject, content), std::move(is_over));
+  requests_.sent(subject, content);
+}
+
+void CaptureService::report_skipped(uint64_t now_nano) {
+  if (now_nano < next_report_nano_) return;
+  next_report_nano_ = now_nano + kReportEveryNano;
+  admission_.skipped_traces().hand_over(
+      [this](const ingest::SkippedCaptures& skipped) { return outbox_.report_skipped(skipped); });
+}
+
+void CaptureService::finish() {
+  provisional_.finish();
+  next_report_nano_ = 0;
+  report_skipped(now_monotonic_nano());
 }
 
 }  // namespace fathom::agent

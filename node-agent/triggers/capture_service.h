@@ -16,8 +16,10 @@
 #include "node-agent/control.h"
 #include "node-agent/triggers/capture_requests.h"
 #include "node-agent/triggers/finished_trigger.h"
+#include "node-agent/triggers/held_traces.h"
 #include "node-agent/triggers/overdue_trigger.h"
 #include "node-agent/triggers/overdue_watch.h"
+#include "node-agent/triggers/provisional_captures.h"
 #include "node-agent/triggers/tracepoint_requests.h"
 
 namespace fathom::agent {
@@ -32,6 +34,8 @@ class CaptureService : public ControlHandler, public AgentObserver, private Prog
   FinishedSpans& finished_spans() { return finished_; }
   // Whose tracepoints are asked for; null: nobody's yet, or not any more.
   void set_agent(Agent* agent);
+  // For the agent's end: what is kept until its minute is over is sent now.
+  void finish();
   // As CaptureWorker has it.
   void set_limits(const CaptureWorkerOptions& worker) { worker_->set_limits(worker); }
 
@@ -43,6 +47,9 @@ class CaptureService : public ControlHandler, public AgentObserver, private Prog
   void taken(const std::shared_ptr<Program>& program) override { programs_.taken(program); }
   void looked_after(uint64_t now_nano, const Programs& programs, const DetailPools& details) override {
     programs_.looked_after(programs, details);
+    provisional_.step(now_nano);
+    held_.step(now_nano);
+    report_skipped(now_nano);
     if (agent_ != nullptr) tracepoint_requests_.look(*agent_, now_nano);
   }
 
@@ -57,7 +64,11 @@ class CaptureService : public ControlHandler, public AgentObserver, private Prog
   void add(std::unique_ptr<ProgramListener> listener);
   void use(std::shared_ptr<const Thresholds> current);
   void made(CaptureWorker::Outcome outcome);
-  void send(const CaptureJob& job, ReadyCapture capture);
+  void skipped(const CaptureJob& job, SkipReason reason);
+  void announce(const CaptureSubject& subject, uint32_t program, uint64_t hold_nano);
+  void hold(const ProvisionalCaptures::HandedOn& handed_on);
+  void report_skipped(uint64_t now_nano);
+  void send(const CaptureSubject& subject, const MadeContent& content);
 
   boost::asio::io_context& loop_;
   const CaptureServiceOptions options_;
@@ -65,6 +76,7 @@ class CaptureService : public ControlHandler, public AgentObserver, private Prog
   Agent* agent_ = nullptr;
   TracepointRequests tracepoint_requests_;
   std::vector<TracepointRule> early_rules_;  // said before there was an agent
+  uint64_t next_report_nano_ = 0;
   ThresholdBook book_;
   TraceMemory traces_;
   WatchedPrograms programs_;
@@ -74,6 +86,8 @@ class CaptureService : public ControlHandler, public AgentObserver, private Prog
   std::unique_ptr<CaptureWorker> worker_;
   CaptureAdmission admission_;
   OverdueTrigger overdue_trigger_;
+  ProvisionalCaptures provisional_;
+  HeldTraces held_;
   FinishedTrigger finished_trigger_;
   CaptureRequests requests_;
   FinishedSpans finished_;

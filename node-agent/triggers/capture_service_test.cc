@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <thread>
 
 #include "base/metrics.h"
 #include "node-agent/testing/capture_service_fixture.h"
@@ -86,7 +84,7 @@ class LostCaptureTest : public CaptureServiceTest {
   void end_span_and_expect_all_of_it(size_t captures_before) {
     write_event(2, "rest");
     pool_.end_span(0);
-    finish_span(30, start_nano_);
+    finish_request(30, start_nano_);
     ASSERT_TRUE(until_captures(captures_before + 1));
     EXPECT_EQ(captures_.captures.back().begin.trigger, CaptureTrigger::kSlow);
     EXPECT_LE(captures_.content(captures_before).begin_nano, start_nano_);
@@ -119,22 +117,23 @@ TEST_F(LostCaptureTest, ForWhichTheWorkerHadNoTime) {
   std::atomic<bool> works = false, goes_on = false;
   encode_ = [&](const CaptureJob& job, const TickTimes& times) {
     works = true;
-    while (!goes_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    goes_on.wait(false);
     return encode_capture(job, times);
   };
-  capture_options_.worker.most_jobs = 1;
+  capture_options_.worker.most_jobs = 2;  // one of them for requests that ended
   capture_options_.margin_nano = 0;
   begin_with_program();
   finish_span(200, now_monotonic_nano() - 1 * kMilli, 2);
   ASSERT_TRUE(until([&] { return works.load(); }));
-  finish_span(210, now_monotonic_nano() - 1 * kMilli, 2);
+  for (uint64_t number : {210, 220}) finish_span(number, now_monotonic_nano() - 1 * kMilli, 2);
   pass_ticks(5);
   uint64_t before = skipped(SkipReason::kBusy);
   begin_overdue_span();
   EXPECT_TRUE(until([&] { return skipped(SkipReason::kBusy) == before + 1; }));
   goes_on = true;
-  ASSERT_TRUE(until_captures(2));
-  end_span_and_expect_all_of_it(2);
+  goes_on.notify_all();
+  ASSERT_TRUE(until_captures(3));
+  end_span_and_expect_all_of_it(3);
 }
 
 TEST_F(LostCaptureTest, ForWhichThereWasNoMemoryUntilTheBudgetWasSetAnew) {
@@ -150,45 +149,10 @@ TEST_F(LostCaptureTest, ForWhichThereWasNoMemoryUntilTheBudgetWasSetAnew) {
   end_span_and_expect_all_of_it(0);
 }
 
-TEST_F(CaptureServiceTest, WhoeverBeganBeforeWhatIsCapturedIsCapturedAsAWhole) {
+TEST_F(CaptureServiceTest, SlowRequestsAndFailedSpansAreCapturedWhenTheyEnd) {
   begin_with_program();
-  threshold(50 * kMilli);
-  uint64_t start = now_monotonic_nano() - 100 * kMilli;
-  finish_span(31, start + 20 * kMilli);
-  ASSERT_TRUE(until_captures(1));
-  write_event(1, "later");
-  finish_span(30, start);
-  ASSERT_TRUE(until_captures(2));
-  EXPECT_LE(captures_.content(1).begin_nano, start);
-  finish_span(32, start + 30 * kMilli);
-  pass_ticks(5);
-  EXPECT_EQ(captures_.captures.size(), 2u) << "it lies within";
-}
-
-// A trace of a batch, say, lasts for hours.
-TEST_F(CaptureServiceTest, WhatComesAWhileBehindWhatIsCapturedHasATurnOfItsOwn) {
-  capture_options_.limits.remember_nano = 200 * kMilli;
-  capture_options_.limits.operation_pause_nano = 0;
-  begin_with_program();
-  threshold(50 * kMilli);
-  finish_span(30, now_monotonic_nano() - 60 * kMilli);
-  ASSERT_TRUE(until_captures(1));
-  uint64_t until = captures_.content(0).end_nano;
-  while (now_monotonic_nano() <= until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  uint64_t start = now_monotonic_nano();
-  while (now_monotonic_nano() < until + 210 * kMilli) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  write_event(1, "later");
-  finish_span(31, start);
-  ASSERT_TRUE(until_captures(2));
-  EXPECT_EQ(captures_.captures[1].begin.trace_id, captures_.captures[0].begin.trace_id);
-  EXPECT_NE(captures_.captures[1].begin.span_id, captures_.captures[0].begin.span_id);
-}
-
-TEST_F(CaptureServiceTest, SlowAndFailedSpansAreCapturedWhenTheyEnd) {
-  begin_with_program();
-  threshold(50 * kMilli);
   write_event(1, "slow");
-  finish_span(10, now_monotonic_nano() - 60 * kMilli);
+  finish_request(10, now_monotonic_nano() - 60 * kMilli);
   finish_span(20, now_monotonic_nano() - 1 * kMilli, 2);
   finish_span(40, now_monotonic_nano() - 1 * kMilli);
   ASSERT_TRUE(until_captures(2));
@@ -198,13 +162,31 @@ TEST_F(CaptureServiceTest, SlowAndFailedSpansAreCapturedWhenTheyEnd) {
   EXPECT_EQ(triggers, (std::vector<CaptureTrigger>{CaptureTrigger::kSlow, CaptureTrigger::kError}));
 }
 
-TEST_F(CaptureServiceTest, AnOperationIsNotCapturedAgainAndAgain) {
+TEST_F(CaptureServiceTest, OfAnOperationTheSlowestOfAPeriodIsCaptured) {
+  // A minute that began a second ago, and goes on until the test says so.
+  const auto ahead_nano =
+      std::make_shared<uint64_t>(kNanosPerMinute + kNanosPerSecond - now_monotonic_nano() % kNanosPerMinute);
+  capture_options_.provisional.slowest.per_minute = 1;
+  capture_options_.provisional.minute_nano = kNanosPerMinute;
+  capture_options_.provisional.calendar_ahead_nano = [ahead_nano] { return *ahead_nano; };
   begin_with_program();
-  threshold(50 * kMilli);
-  for (uint64_t number = 10; number < 200; number += 10) finish_span(number, now_monotonic_nano() - 60 * kMilli);
-  ASSERT_TRUE(until_captures(1));
+  for (uint64_t number = 10; number < 200; number += 10) {
+    finish_request(number, now_monotonic_nano() - (number == 70 ? 30 : 10) * kMilli);
+  }
+  const auto is_announced = [&] {
+    return !captures_.announced.empty() && captures_.announced.back().trace_id == trace_of(70);
+  };
+  ASSERT_TRUE(until(is_announced)) << "so that other nodes hold theirs";
+  EXPECT_EQ(captures_.announced.back().operation, "work");
+  EXPECT_TRUE(captures_.captures.empty());
+  ASSERT_TRUE(until([&] {
+    *ahead_nano += kNanosPerSecond;  // not more at once: that would be a jump
+    return !captures_.captures.empty();
+  }));
   pass_ticks(5);
-  EXPECT_EQ(captures_.captures.size(), 1u);
+  ASSERT_EQ(captures_.captures.size(), 1u);
+  EXPECT_EQ(captures_.captures[0].begin.trace_id, trace_of(70));
+  EXPECT_NE(captures_.content(0).reason.find("one of the slowest within"), std::string::npos);
 }
 
 TEST_F(CaptureServiceTest, AProgramTriggersItself) {
@@ -241,8 +223,11 @@ TEST_F(CrashTest, WhatWasOpenIsCapturedUnderItsTraces) {
   pool_.begin_span(0, 11, "inner", now_monotonic_nano(), 5);
   pool_.begin_span(1, 90, "other", now_monotonic_nano(), 6);
   pass_ticks(2);
+  const Counter& bytes = counter("fathom_agent_capture_bytes_total", "", label("trigger", "crash"));
+  const uint64_t before = bytes.value();
   sleeper_.kill();
   ASSERT_TRUE(until_captures(2));
+  EXPECT_EQ(bytes.value(), before + captures_.captures[0].content->size()) << "one content";
   EXPECT_EQ(captures_.captures[0].begin.trigger, CaptureTrigger::kCrash);
   EXPECT_EQ(captures_.captures[0].begin.trace_id, trace_of(10));
   EXPECT_EQ(captures_.captures[0].begin.operation, "inner");
@@ -295,7 +280,71 @@ TEST_F(CaptureServiceTest, RequestsByProcessAndByService) {
   EXPECT_EQ(ask({.service = "shop"}).capture_ids.size(), 1u);
   answer = ask({.service = "nobody"});
   EXPECT_TRUE(answer.capture_ids.empty());
-  EXPECT_NE(answer.skipped, "");
+  EXPECT_EQ(answer.skipped, "this node has nothing of it: no program of this service uses fathom's client here");
+}
+
+TEST_F(CaptureServiceTest, AProcessWithoutTheClientIsNamedAsSuch) {
+  begin();
+  Sleeper sleeper;
+  const auto pid = static_cast<uint32_t>(sleeper.pid());
+  EXPECT_NE(ask({.pid = pid}).skipped.find("process " + std::to_string(pid) + " does not use fathom's client"),
+            std::string::npos);
+  sleeper.kill();
+  EXPECT_TRUE(
+      until([&] { return ask({.pid = pid}).skipped.ends_with("no process " + std::to_string(pid) + " runs here"); }));
+}
+
+// ---- what is skipped is reported -----------------------------------------------------------------------------------
+
+TEST_F(CaptureServiceTest, TheCollectorHearsWhichTraceWasSkippedAndWhy) {
+  capture_options_.limits.rates[CaptureTrigger::kError] = {0.001, 1};
+  begin_with_program();
+  finish_span(200, now_monotonic_nano() - 1 * kMilli, 2);
+  ASSERT_TRUE(until_captures(1));
+  finish_span(210, now_monotonic_nano() - 1 * kMilli, 2);
+  ASSERT_TRUE(until([&] { return !captures_.skipped.empty(); }));
+  ASSERT_EQ(captures_.skipped.size(), 1u);
+  const ingest::SkippedCapture& skipped = captures_.skipped[0];
+  EXPECT_EQ(skipped.trace_id, trace_of(210));
+  EXPECT_EQ(skipped.trigger, CaptureTrigger::kError);
+  EXPECT_EQ(skipped.reason, SkipReason::kRate);
+  EXPECT_EQ(skipped.service, "shop");
+  EXPECT_EQ(skipped.pid, static_cast<uint32_t>(::getpid()));
+  EXPECT_EQ(skipped.operation, "work");
+  EXPECT_FALSE(skipped.span_id.is_zero());
+  EXPECT_GT(skipped.skipped_unix_nano, 0u);
+}
+
+TEST_F(CaptureServiceTest, WhatIsLostOnItsWayIsReported) {
+  begin_with_program();
+  finish_span(200, now_monotonic_nano() - 1 * kMilli, 2);
+  finish_span(210, now_monotonic_nano() - 1 * kMilli, 2);
+  ASSERT_TRUE(until_captures(2));
+  captures_.fates[0](CaptureFate::kDurable);
+  captures_.fates[1](CaptureFate::kNoRoom);
+  ASSERT_TRUE(until([&] { return !captures_.skipped.empty(); }));
+  ASSERT_EQ(captures_.skipped.size(), 1u);
+  EXPECT_EQ(captures_.skipped[0].trace_id, captures_.captures[1].begin.trace_id);
+  EXPECT_EQ(captures_.skipped[0].reason, SkipReason::kLost);
+}
+
+TEST_F(CaptureServiceTest, WhatIsNotHeldForAnotherNodeIsReportedWhenItIsAskedFor) {
+  capture_options_.provisional.holds = {0.001, 0};
+  capture_options_.limits.rates[CaptureTrigger::kError] = {0.001, 0};
+  begin_with_program();
+  finish_span(70, now_monotonic_nano() - 20 * kMilli);
+  ASSERT_TRUE(until([&] { return outbox_.stored.contains(70); }));
+  CaptureRequest request{.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(70), .hold_nano = 60'000'000'000};
+  EXPECT_NE(ask(request).skipped, "");
+  finish_span(80, now_monotonic_nano() - 1 * kMilli, 2);
+  ASSERT_TRUE(until([&] { return !captures_.skipped.empty(); }));
+  EXPECT_EQ(captures_.skipped[0].trace_id, trace_of(80)) << "of what came after it";
+  request.hold_nano = 0;
+  ask(request);
+  ASSERT_TRUE(until([&] { return captures_.skipped.size() > 1; }));
+  EXPECT_EQ(captures_.skipped[1].trace_id, trace_of(70));
+  EXPECT_EQ(captures_.skipped[1].trigger, CaptureTrigger::kRemote);
+  EXPECT_EQ(captures_.skipped[1].reason, SkipReason::kRate);
 }
 
 TEST_F(CaptureServiceTest, RequestsByTraceFindItsProcesses) {
@@ -311,9 +360,39 @@ TEST_F(CaptureServiceTest, RequestsByTraceFindItsProcesses) {
   pool_.begin_span(3, 500, "open", now_monotonic_nano());
   answer = ask({.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(500)});
   EXPECT_EQ(answer.capture_ids.size(), 1u) << answer.skipped;
-  answer = ask({.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(500)});
+  const uint64_t asked = now_unix_nano();
+  const CaptureRequest again{.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(500)};
+  EXPECT_TRUE(until([&] { return !ask(again).capture_ids.empty(); })) << "what it did since then";
+  answer = ask({.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(500), .end_unix_nano = asked});
   EXPECT_TRUE(answer.capture_ids.empty()) << "once";
   EXPECT_TRUE(ask({.trace_id = trace_of(900)}).capture_ids.empty());
+}
+
+TEST_F(CaptureServiceTest, WhatAnotherNodeMayWantIsHeldAndSentWhenItIsWanted) {
+  begin_with_program();
+  Gauge& held = gauge("fathom_agent_held_capture_bytes", "");
+  held.set(0);
+  finish_span(70, now_monotonic_nano() - 20 * kMilli);
+  ASSERT_TRUE(until([&] { return outbox_.stored.contains(70); }));
+  CaptureRequest request{.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(70), .hold_nano = 60'000'000'000};
+  captures_.now = {500, 400, 0};
+  CaptureAnswer answer = ask(request);
+  EXPECT_TRUE(answer.capture_ids.empty());
+  EXPECT_EQ(answer.skipped, "");
+  ASSERT_TRUE(until([&] { return held.value() > 0; }));
+  EXPECT_NE(ask(request).skipped, "") << "it is held already";
+  EXPECT_TRUE(captures_.captures.empty());
+  write_event(1, "later");
+  captures_.now = {5000, 4000, 0};
+  request.hold_nano = 0;
+  answer = ask(request);
+  ASSERT_EQ(answer.capture_ids.size(), 1u) << answer.skipped;
+  ASSERT_EQ(captures_.captures.size(), 1u);
+  EXPECT_EQ(captures_.captures[0].begin.id, answer.capture_ids[0]);
+  EXPECT_EQ(captures_.captures[0].begin.trigger, CaptureTrigger::kRemote);
+  EXPECT_EQ(captures_.texts(0), (std::vector<std::string>{"before"})) << "as it was when it was held";
+  EXPECT_EQ(captures_.captures[0].made.real_nano, 500u) << "its times are of that clock";
+  EXPECT_TRUE(until([&] { return held.value() == 0; }));
 }
 
 TEST_F(CaptureServiceTest, AWindowThatLiesAheadIsWaitedForAndOneAtATime) {

@@ -52,7 +52,9 @@ std::optional<SkipReason> CaptureWorker::submit(CaptureJob& job) {
     assert(ready_nano(job) <= now_nano + kLongestWaitNano);
     auto alike = static_cast<size_t>(std::count_if(
         jobs_.begin(), jobs_.end(), [&](const CaptureJob& other) { return lies_ahead(other, now_nano) == ahead; }));
-    if (alike >= (ahead ? options_.most_waiting : options_.most_jobs)) {
+    const size_t most = ahead ? options_.most_waiting : options_.most_jobs;
+    // Half of the places are for those who cannot come again.
+    if (alike >= (job.owner == JobOwner::kTrigger ? most : most / 2)) {
       held_bytes_ -= held_bytes(std::exchange(job.slices, {}));
       return SkipReason::kBusy;
     }
@@ -167,7 +169,13 @@ void CaptureWorker::run() {
 }
 
 std::deque<CaptureJob>::iterator CaptureWorker::ready_job(uint64_t now_nano) {
-  return std::find_if(jobs_.begin(), jobs_.end(), [&](const CaptureJob& job) { return !lies_ahead(job, now_nano); });
+  auto first = jobs_.end();
+  for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
+    if (lies_ahead(*job, now_nano)) continue;
+    if (job->owner == JobOwner::kTrigger) return job;
+    if (first == jobs_.end()) first = job;
+  }
+  return first;
 }
 
 uint64_t CaptureWorker::next_ready_nano() const {

@@ -18,6 +18,7 @@
 #include "node-agent/clock/shared_times.h"
 #include "node-agent/sources/sources.h"
 #include "node-agent/triggers/capture_job.h"
+#include "node-agent/uplink/clock_offset.h"
 
 namespace fathom::agent {
 
@@ -33,6 +34,7 @@ struct ReadyCapture {
   Sha256 hash;  // of its content
   uint64_t start_unix_nano = 0;
   uint64_t end_unix_nano = 0;
+  LocalInstant instant = {};  // when these times were made, as the outbox marked it
 };
 
 class CaptureWorker {
@@ -66,6 +68,7 @@ class CaptureWorker {
   void run();
   // The first whose window is over, or a piece of work; waits for it, a second at most.
   void wait(std::unique_lock<std::mutex>& lock);
+  // Those of triggers first.
   std::deque<CaptureJob>::iterator ready_job(uint64_t now_nano);
   uint64_t next_ready_nano() const;
   void make(CaptureJob job);

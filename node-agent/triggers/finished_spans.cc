@@ -4,9 +4,11 @@
 
 namespace fathom::agent {
 
-void FinishedSpans::begin(uint32_t program, std::string_view service_namespace, std::string_view service) {
+void FinishedSpans::begin(uint32_t program, uid_t user, std::string_view service_namespace, std::string_view service) {
   program_ = program;
+  user_ = user;
   service_ = &thresholds_->of(service_namespace, service);
+  service_hash_ = service_hash(service_namespace, service);
   smallest_nano_ = service_->smallest_nano();
   kept_.clear();
   left_out_.clear();
@@ -23,14 +25,25 @@ void FinishedSpans::look_at(const SpanRecordView& record, uint64_t start_nano, u
                     .threshold_nano = threshold_nano};
   std::memcpy(span.trace_id.bytes.data(), record.head.trace_id, sizeof record.head.trace_id);
   std::memcpy(span.span_id.bytes.data(), record.head.span_id, sizeof record.head.span_id);
-  bool slow = threshold_nano != kNever && end_nano - start_nano >= threshold_nano;
-  if (slow) {
+  // The sink captures the rest of a request, too: it would count twice what it may not capture.
+  const bool is_handed_over = is_request(record) && look_at_request(span, record);
+  const bool slow = threshold_nano != kNever && end_nano - start_nano >= threshold_nano && !is_handed_over;
+  if (slow && sink_.was_captured(program_, span.trace_id, span.span_id)) {
     span.trigger = CaptureTrigger::kSlow;
     keep(span, record);
   }
   if (record.head.status != kError) return;
   span.trigger = CaptureTrigger::kError;
   keep(std::move(span), record);
+}
+
+bool FinishedSpans::look_at_request(const FinishedSpan& span, const SpanRecordView& record) {
+  const uint64_t operation = operation_key(service_hash_, span.operation);
+  if (!sink_.wants_request(user_, operation, span.start_nano, span.end_nano)) return false;
+  FinishedSpan request = span;
+  request.name = record.name;
+  sink_.request(program_, operation, std::move(request));
+  return true;
 }
 
 void FinishedSpans::keep(FinishedSpan span, const SpanRecordView& record) {

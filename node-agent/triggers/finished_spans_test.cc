@@ -13,6 +13,18 @@ struct SpanRecorder : FinishedSpanSink {
     for (FinishedSpan& span : found) spans.push_back(std::move(span));
     for (const auto& [what, count] : more) left_out[what] += count;
   }
+  bool was_captured(uint32_t /*program*/, const TraceId& /*trace*/, const SpanId& /*span*/) const override {
+    return captures_all;
+  }
+  bool captures_all = true;
+  bool wants_request(uid_t /*user*/, uint64_t /*operation*/, uint64_t start_nano, uint64_t end_nano) override {
+    return end_nano - start_nano >= wanted_nano;
+  }
+  void request(uint32_t /*program*/, uint64_t operation, FinishedSpan span) override {
+    requests.emplace_back(operation, std::move(span));
+  }
+  uint64_t wanted_nano = kNever;
+  std::vector<std::pair<uint64_t, FinishedSpan>> requests;
   std::vector<FinishedSpan> spans;
   uint32_t last_program = 0;
   LeftOutSpans left_out;
@@ -23,12 +35,16 @@ class FinishedSpansTest : public ::testing::Test {
   FinishedSpansTest() {
     ThresholdBook book(kNever);
     finished_.set_thresholds(book.take({{"", "cart", "slow", 1, 1000}, {"", "cart", "fast", 1, 100}}, true));
-    finished_.begin(5, "", "cart");
+    finished_.begin(5, 1000, "", "cart");
+  }
+  static SpanRecordView read(const std::string& record) {
+    SpanRecordView span;
+    EXPECT_TRUE(read_span(record, span));
+    return span;
   }
   void note(uint64_t number, std::string_view name, uint64_t duration, uint8_t status = 0) {
-    std::string record = testing::make_record(number, name);
-    SpanRecordView span;
-    ASSERT_TRUE(read_span(record, span));
+    const std::string record = testing::make_record(number, name);
+    SpanRecordView span = read(record);
     span.head.status = status;
     finished_.note(span, 10'000, 10'000 + duration);
   }
@@ -84,7 +100,7 @@ TEST_F(FinishedSpansTest, ABatchGivesABoundedNumber) {
 
 TEST_F(FinishedSpansTest, ProgramsThatAreNotWatchedGiveNone) {
   finished_.finish();
-  finished_.begin(0, "", "cart");
+  finished_.begin(0, 1000, "", "cart");
   note(10, "slow", 5000);
   finished_.finish();
   EXPECT_TRUE(sink_.spans.empty());
@@ -93,7 +109,7 @@ TEST_F(FinishedSpansTest, ProgramsThatAreNotWatchedGiveNone) {
 TEST_F(FinishedSpansTest, TracesAreRemembered) {
   note(10, "fast", 10);
   note(11, "fast", 70);
-  finished_.begin(6, "", "cart");
+  finished_.begin(6, 1000, "", "cart");
   note(12, "fast", 30);
   TraceId id;
   id.bytes[0] = 2;
@@ -106,6 +122,65 @@ TEST_F(FinishedSpansTest, TracesAreRemembered) {
   EXPECT_TRUE(traces_.find(id, 20'000 + TraceMemory::kKeepNano + 10'000'000).empty());
   for (uint64_t trace = 10; trace < 100; ++trace) note(trace * 10, "fast", 1);
   EXPECT_TRUE(traces_.find(id, 20'000).empty()) << "the oldest are forgotten";
+}
+
+TEST_F(FinishedSpansTest, WhatIsSlowAndWasNotCapturedTakesNoRoom) {
+  sink_.captures_all = false;
+  for (uint64_t number = 10; number < 1000; number += 10) note(number, "slow", 5000);
+  note(2000, "fast", 1, 2);
+  finished_.finish();
+  ASSERT_EQ(sink_.spans.size(), 1u);
+  EXPECT_EQ(sink_.spans[0].trigger, CaptureTrigger::kError);
+}
+
+// Whose parent is in the same program is part of a request, and none.
+TEST_F(FinishedSpansTest, RequestsAreHandedOverAtOnce) {
+  sink_.wanted_nano = 50;
+  const std::string record = testing::make_record(10, "quick");
+  SpanRecordView span = read(record);
+  const auto note_with = [&](uint8_t parent, uint8_t flags, uint64_t duration) {
+    span.head.parent_span_id[0] = parent;
+    span.head.flags = flags;
+    finished_.note(span, 10'000, 10'000 + duration);
+  };
+  note_with(0, 0, 49);
+  note_with(7, 0, 50);
+  EXPECT_TRUE(sink_.requests.empty());
+  note_with(0, 0, 50);
+  note_with(7, pool::kRemoteParent, 51);
+  ASSERT_EQ(sink_.requests.size(), 2u);
+  EXPECT_EQ(sink_.requests[0].second.name, "quick");
+  EXPECT_EQ(sink_.requests[0].second.end_nano, 10'050u);
+  EXPECT_EQ(sink_.requests[0].first, sink_.requests[1].first) << "one operation";
+  finished_.finish();
+  EXPECT_TRUE(sink_.spans.empty());
+}
+
+// Or what may not be captured of its rest would be counted, and reported, twice.
+TEST_F(FinishedSpansTest, ASlowRequestIsHandedOverOnce) {
+  sink_.wanted_nano = 2000;
+  const std::string record = testing::make_record(10, "slow");
+  SpanRecordView span = read(record);
+  std::memset(span.head.parent_span_id, 0, sizeof span.head.parent_span_id);
+  const auto note_of = [&](uint64_t duration, uint8_t status) {
+    span.head.status = status;
+    finished_.note(span, 10'000, 10'000 + duration);
+  };
+  note_of(2000, 0);
+  finished_.finish();
+  EXPECT_EQ(sink_.requests.size(), 1u);
+  EXPECT_TRUE(sink_.spans.empty());
+  finished_.begin(5, 1000, "", "cart");
+  note_of(1999, 0);
+  finished_.finish();
+  EXPECT_EQ(sink_.requests.size(), 1u) << "it is not among the slowest";
+  ASSERT_EQ(sink_.spans.size(), 1u) << "but was captured while it ran, and has a rest";
+  EXPECT_EQ(sink_.spans[0].trigger, CaptureTrigger::kSlow);
+  finished_.begin(5, 1000, "", "cart");
+  note_of(2000, 2);
+  finished_.finish();
+  ASSERT_EQ(sink_.spans.size(), 2u) << "that it failed is another matter";
+  EXPECT_EQ(sink_.spans[1].trigger, CaptureTrigger::kError);
 }
 
 }  // namespace

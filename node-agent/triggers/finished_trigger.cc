@@ -1,6 +1,7 @@
 #include "node-agent/triggers/finished_trigger.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/time.h"
 #include "node-agent/triggers/capture_metrics.h"
@@ -13,15 +14,28 @@ bool is_within(const FinishedSpan& span, const FinishedSpan& other) {
   return other.trace_id == span.trace_id && other.start_nano <= span.start_nano && span.end_nano <= other.end_nano;
 }
 
-std::string reason_of(const FinishedSpan& span) {
-  if (span.trigger != CaptureTrigger::kSlow) return text_of(span.name) + " failed";
-  return took_too_long(span.name, "took", span.end_nano - span.start_nano, span.threshold_nano);
+// A program may say that it ended in a thousand years.
+FinishedSpan in_the_past(FinishedSpan span) {
+  span.end_nano = std::min(span.end_nano, now_monotonic_nano());
+  span.start_nano = std::min(span.start_nano, span.end_nano);
+  return span;
+}
+
+CaptureSubject subject_of(const FinishedSpan& span, std::string reason) {
+  return {.trigger = span.trigger,
+          .trace_id = span.trace_id,
+          .span_id = span.span_id,
+          .operation = text_of(span.name),
+          .reason = std::move(reason)};
 }
 
 }  // namespace
 
 void FinishedTrigger::finished(uint32_t serial, std::vector<FinishedSpan> spans, const LeftOutSpans& left_out) {
-  for (const auto& [what, count] : left_out) count_skipped(what.first, what.second, count);
+  for (const auto& [what, count] : left_out) {
+    count_skipped(what.first, what.second, count);
+    if (what.second != SkipReason::kSame) SkippedTraces::drop(count);
+  }
   const std::shared_ptr<const WatchedProgram> program = programs_.find(serial);
   if (!program) return;
   std::vector<const FinishedSpan*> captured;
@@ -34,43 +48,69 @@ void FinishedTrigger::finished(uint32_t serial, std::vector<FinishedSpan> spans,
   }
 }
 
-// What of a slow span is not captured yet: of one that was captured while it ran, the rest; of one that began before
-// what was captured of its trace, all. The others lie within one that is captured, when it ends at the latest; but a
-// trace may go on for days, and what came a while behind what was captured has a turn of its own.
-bool FinishedTrigger::take_rest(const FinishedSpan& span, CaptureJob& job, bool& goes_on) {
-  std::optional<CapturedTraces::Captured> known = admission_.captured().find(job.program->serial, span.trace_id);
-  bool is_the_same = known && known->span_id == span.span_id;
-  bool is_past = known && !is_the_same && span.start_nano >= known->until_nano &&
-                 span.end_nano - known->until_nano >= admission_.options().limits.remember_nano;
-  goes_on = known && !is_past;
-  if (!goes_on) return true;
-  if (known->until_nano >= job.end_nano || (!is_the_same && span.start_nano >= known->start_nano)) return false;
-  if (is_the_same) job.begin_nano = std::max(job.begin_nano, known->until_nano);
-  return true;
+std::optional<uint64_t> FinishedTrigger::captured_until_nano(const ProgramPtr& program,
+                                                             const FinishedSpan& span) const {
+  std::optional<CapturedTraces::Captured> known = admission_.captured().find(program->serial, span.trace_id);
+  if (!known || known->span_id != span.span_id) return std::nullopt;
+  return known->until_nano;
 }
 
-bool FinishedTrigger::finished_one(const std::shared_ptr<const WatchedProgram>& program, FinishedSpan span) {
-  // A program may say that it ended in a thousand years.
-  span.end_nano = std::min(span.end_nano, now_monotonic_nano());
-  span.start_nano = std::min(span.start_nano, span.end_nano);
-  const bool slow = span.trigger == CaptureTrigger::kSlow;
+// A slow span that was not captured while it ran is captured if it is among the slowest: request().
+bool FinishedTrigger::finished_one(const ProgramPtr& program, const FinishedSpan& unchecked) {
+  const FinishedSpan span = in_the_past(unchecked);
+  return span.trigger == CaptureTrigger::kSlow ? capture_rest(program, span) : failed(program, span);
+}
+
+bool FinishedTrigger::failed(const ProgramPtr& program, const FinishedSpan& span) {
   CaptureJob job = admission_.job_of(program, span.start_nano, span.end_nano + admission_.options().margin_nano);
-  bool goes_on = false;
-  if (slow && !take_rest(span, job, goes_on)) {
-    count_skipped(span.trigger, SkipReason::kSame);
-    return false;
-  }
-  const bool admitted = admission_.admit(job,
-                                         {.trigger = span.trigger,
-                                          .trace_id = span.trace_id,
-                                          .span_id = span.span_id,
-                                          .operation = text_of(span.name),
-                                          .reason = reason_of(span)},
-                                         {span.operation, span.end_nano - span.start_nano, goes_on});
-  if (!admitted) return false;
-  if (!goes_on) admission_.ring(job, 0, span.start_nano, span.end_nano);  // else it was cut while it ran
-  if (slow) admission_.captured().put({program->serial, span.trace_id, span.span_id, span.start_nano, job.end_nano});
+  const Slowness slowness{span.operation, span.end_nano - span.start_nano, false};
+  if (!admission_.admit(job, subject_of(span, text_of(span.name) + " failed"), slowness)) return false;
+  admission_.ring(job, 0, span.start_nano, span.end_nano);
   return admission_.submit(std::move(job));
+}
+
+// Nothing, if it is captured up to its end, or may not be. The bell rang for it while it ran.
+bool FinishedTrigger::capture_rest(const ProgramPtr& program, const FinishedSpan& span) {
+  const std::optional<uint64_t> until_nano = captured_until_nano(program, span);
+  if (!until_nano) return false;
+  CaptureJob job = admission_.job_of(program, span.start_nano, span.end_nano + admission_.options().margin_nano);
+  if (*until_nano >= job.end_nano) return false;
+  job.begin_nano = std::max(job.begin_nano, *until_nano);
+  CaptureSubject subject = subject_of(span, {});
+  subject.trigger = CaptureTrigger::kSlow;
+  const uint64_t duration_nano = span.end_nano - span.start_nano;
+  subject.reason = took_too_long(span.name, "took", duration_nano, span.threshold_nano);
+  if (!admission_.admit(job, std::move(subject), {span.operation, duration_nano, true})) return false;
+  admission_.captured().put({program->serial, span.trace_id, span.span_id, span.start_nano, job.end_nano});
+  return admission_.submit(std::move(job));
+}
+
+// A snapshot is cut where the span is slow by its threshold, not for each that has a place among the slowest.
+void FinishedTrigger::ring(const ProgramPtr& program, const FinishedSpan& span) const {
+  CaptureJob job = admission_.job_of(program, span.start_nano, span.end_nano + admission_.options().margin_nano);
+  job.subjects.push_back(subject_of(span, {}));
+  job.subjects.back().trigger = CaptureTrigger::kSlow;
+  admission_.ring(job, 0, span.start_nano, span.end_nano);
+}
+
+bool FinishedTrigger::was_captured(uint32_t program, const TraceId& trace_id, const SpanId& span_id) const {
+  const std::optional<CapturedTraces::Captured> known = admission_.captured().find(program, trace_id);
+  return known && known->span_id == span_id;
+}
+
+bool FinishedTrigger::wants_request(uid_t user, uint64_t operation, uint64_t start_nano, uint64_t end_nano) {
+  return provisional_.wants(user, operation, start_nano, end_nano);
+}
+
+// One that was captured while it ran needs only the rest; if that may not be captured, it has its place like others.
+void FinishedTrigger::request(uint32_t serial, uint64_t operation, FinishedSpan unchecked) {
+  const FinishedSpan span = in_the_past(std::move(unchecked));
+  const ProgramPtr program = programs_.find(serial);
+  if (!program) return;
+  const bool has_rung = was_captured(serial, span.trace_id, span.span_id);
+  if (capture_rest(program, span)) return provisional_.note_captured(program, span, operation);
+  if (!provisional_.add(program, span, operation)) return;
+  if (!has_rung && span.threshold_nano <= span.end_nano - span.start_nano) ring(program, span);
 }
 
 }  // namespace fathom::agent

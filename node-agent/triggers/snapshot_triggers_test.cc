@@ -81,7 +81,7 @@ TEST_F(SnapshotTriggersTest, SpansAtTheirEndRing) {
   begin_with_program();
   threshold(50 * kMilli);
   const uint64_t start = now_monotonic_nano() - 100 * kMilli;
-  finish_span(31, start);
+  finish_request(31, start);
   ASSERT_TRUE(until_captures(1));
   finish_span(41, now_monotonic_nano() - 1 * kMilli, 2);
   ASSERT_TRUE(until_captures(2));

@@ -32,6 +32,14 @@ uint64_t operation_hash(uint8_t kind, std::string_view begin_of_name, size_t nam
   return hash64(begin_of_name.substr(0, kNameBytes), uint64_t{name_bytes} << 8 | kind);
 }
 
+uint64_t service_hash(std::string_view service_namespace, std::string_view service) {
+  return hash64(service, hash64(service_namespace));
+}
+
+uint64_t operation_key(uint64_t service, uint64_t operation) {
+  return hash64({reinterpret_cast<const char*>(&operation), sizeof operation}, service);
+}
+
 void ServiceThresholds::add(uint64_t operation, uint64_t threshold_nano) {
   uint64_t& threshold = operations_[operation];
   threshold = std::max(threshold, threshold_nano);

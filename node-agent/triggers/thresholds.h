@@ -23,6 +23,9 @@ inline constexpr uint64_t kNever = UINT64_MAX;
 
 // `begin_of_name`: the first 88 bytes at least, if there are so many.
 uint64_t operation_hash(uint8_t kind, std::string_view begin_of_name, size_t name_bytes);
+// Of an operation among those of all services: `service` is service_hash(), `operation` operation_hash().
+uint64_t service_hash(std::string_view service_namespace, std::string_view service);
+uint64_t operation_key(uint64_t service, uint64_t operation);
 
 class ServiceThresholds {
  public:

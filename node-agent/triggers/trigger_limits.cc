@@ -45,26 +45,6 @@ bool is_much_longer(uint64_t duration_nano, uint64_t longest_nano) {
 
 }  // namespace
 
-const char* name_of(SkipReason reason) {
-  constexpr const char* kNames[] = {"rate",   "operation", "same",        "busy",
-                                    "memory", "no_detail", "overwritten", "failed"};
-  static_assert(std::size(kNames) == kSkipReasons);
-  return kNames[static_cast<size_t>(reason)];
-}
-
-const char* words_of(SkipReason reason) {
-  constexpr const char* kWords[] = {"more captures than this kind of trigger may make",
-                                    "its operation was captured a moment ago",
-                                    "captured already",
-                                    "too many captures are being made",
-                                    "captures that are being made hold too much memory",
-                                    "it records no events",
-                                    "overwritten before it was read",
-                                    "could not be encoded"};
-  static_assert(std::size(kWords) == kSkipReasons);
-  return kWords[static_cast<size_t>(reason)];
-}
-
 TriggerLimits::TriggerLimits(const TriggerLimitOptions& options) : options_(options), buckets_(make_buckets(options)) {}
 
 std::optional<SkipReason> TriggerLimits::admit(const TriggerCause& cause, uint64_t now_nano) {

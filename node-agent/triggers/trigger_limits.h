@@ -1,14 +1,13 @@
 // TriggerLimits: how many captures each kind of trigger may make.
 //
 // Purpose: a capture costs a copy of some megabytes, compression and the way home; where everything is slow, a few
-// captures tell as much as all would. A kind has a token bucket; overdue and slow spans share one, and of one operation
-// they make one capture in ten seconds, besides those that took a good deal longer than all that were captured in this
-// time: the slowest are what people ask for. Of one trace in one process a kind makes one capture, for as long as it is
-// remembered. Thread safety: all of it. Errors: the reason why not, as fathom_agent_captures_skipped_total has it.
-// Units: nanoseconds of CLOCK_MONOTONIC.
+// captures tell as much as all would. A kind has a token bucket. Overdue spans and their rests (kSlow) share one, and
+// of one operation they make one capture in ten seconds, besides those that took a good deal longer than all that were
+// captured in this time. The slowest requests of a minute do not come here (slowest_requests.h). Of one trace in one
+// process a kind makes one capture, for as long as it is remembered. Thread safety: all of it. Errors: the reason why
+// not, as fathom_agent_captures_skipped_total has it. Units: nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstdint>
@@ -20,45 +19,11 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/skip_reason.h"
+#include "base/token_bucket.h"
 #include "node-agent/control.h"
 
 namespace fathom::agent {
-
-enum class SkipReason : uint8_t {
-  kRate,         // more than this kind of trigger may make
-  kOperation,    // this operation was captured a moment ago
-  kSame,         // this trace was captured by such a trigger already
-  kBusy,         // too many are being made, or wait to be
-  kMemory,       // what is being made holds too much
-  kNoDetail,     // the process records nothing
-  kOverwritten,  // a program's own triggers, before they were read
-  kFailed,       // could not be encoded
-};
-inline constexpr size_t kSkipReasons = static_cast<size_t>(SkipReason::kFailed) + 1;
-const char* name_of(SkipReason reason);
-const char* words_of(SkipReason reason);  // for people
-
-class TokenBucket {
- public:
-  TokenBucket(double per_second, double burst) : per_second_(per_second), burst_(burst), tokens_(burst) {}
-
-  bool take(uint64_t now_nano) {
-    if (now_nano > filled_nano_) {
-      double seconds = static_cast<double>(now_nano - filled_nano_) / 1e9;
-      tokens_ = filled_nano_ == 0 ? burst_ : std::min(burst_, tokens_ + seconds * per_second_);
-      filled_nano_ = now_nano;
-    }
-    if (tokens_ < 1) return false;
-    tokens_ -= 1;
-    return true;
-  }
-
- private:
-  double per_second_;
-  double burst_;
-  double tokens_;
-  uint64_t filled_nano_ = 0;
-};
 
 struct RateLimit {
   double per_second = 1;

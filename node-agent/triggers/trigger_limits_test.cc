@@ -120,10 +120,5 @@ TEST_F(TriggerLimitsTest, OfARestThatIsGivenBackWhatWasBeforeCounts) {
   EXPECT_EQ(admit(CaptureTrigger::kSlow, 1, 42), SkipReason::kSame);
 }
 
-TEST_F(TriggerLimitsTest, NamesAreThoseOfTheMetrics) {
-  EXPECT_STREQ(name_of(SkipReason::kRate), "rate");
-  EXPECT_STREQ(name_of(SkipReason::kFailed), "failed");
-}
-
 }  // namespace
 }  // namespace fathom::agent

@@ -13,7 +13,7 @@ constexpr uint64_t kTriggerPatienceNano = 100'000'000;
 const CpuShare kShareOfUser(4, 2'000'000);
 
 uint64_t interval_of(uint64_t smallest_threshold_nano, uint64_t longest_nano) {
-  uint64_t wanted = std::clamp(smallest_threshold_nano / 2, WatchRound::kShortestNano, longest_nano);
+  uint64_t wanted = std::clamp(smallest_threshold_nano, WatchRound::kShortestNano, longest_nano);
   return std::bit_floor(wanted / WatchRound::kShortestNano) * WatchRound::kShortestNano;
 }
 

@@ -1,9 +1,10 @@
 // WatchRound: which programs are to be looked at when, for spans that are overdue and for triggers of their own.
 //
-// Purpose: OverdueWatch without its thread. A program is visited every half of its smallest threshold, from 1 to 32 ms
-// (in powers of two, so that programs are visited together), so that each span that may become overdue is known by its
-// deadline, and again at that; of those without thresholds only what they trigger is looked for. Thread safety: none.
-// Hostility: what the visits of a program, and of all programs of a user, take of the time is bounded (cpu_share.h).
+// Purpose: OverdueWatch without its thread. A program is visited as often as its smallest threshold, from 1 to 32 ms
+// (down to a power of two, so that programs are visited together), so that each span that may become overdue is known
+// by its deadline, and again at that; of those without thresholds only what they trigger is looked for. Thread safety:
+// none. Hostility: what the visits of a program, and of all programs of a user, take of the time is bounded
+// (cpu_share.h).
 #pragma once
 
 #include <functional>

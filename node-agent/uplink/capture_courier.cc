@@ -23,6 +23,10 @@ Counter& retries() {
 Gauge& memory() {
   return gauge("fathom_agent_capture_memory_bytes", "Captures that are not durable yet");
 }
+Counter& referring() {
+  return counter("fathom_agent_shared_captures_total",
+                 "Captures that are durable with the content of another one, which was not sent again");
+}
 Counter& lost(const char* reason) {
   return counter("fathom_agent_lost_captures_total", "Captures that were made and are not stored, by reason",
                  label("reason", reason));
@@ -41,7 +45,7 @@ CaptureCourier::CaptureCourier(uint64_t memory_bytes, Surroundings surroundings)
     : most_memory_bytes_(memory_bytes), surroundings_(std::move(surroundings)), random_(std::random_device()()) {
   static_assert(kReasons.size() == kLosses);
   for (const char* reason : kReasons) lost(reason);
-  durable(), retries(), memory();
+  durable(), retries(), memory(), referring();
 }
 
 void CaptureCourier::send(OutgoingCapture capture, std::function<void(CaptureFate)> done) {
@@ -53,9 +57,9 @@ void CaptureCourier::send(OutgoingCapture capture, std::function<void(CaptureFat
   parcel->capture = std::move(capture);
   parcel->capture.begin.size_bytes = parcel->capture.content->size();
   parcel->done = std::move(done);
-  parcel->built = surroundings_.mark();
-  memory_bytes_ += parcel->size();
-  waiting_.push_back(std::move(parcel));
+  charge(parcel->capture.content);
+  const auto place = parcel->capture.can_wait ? waiting_.end() : first_that_can_wait();
+  waiting_.insert(place, std::move(parcel));
   show();
 }
 
@@ -63,8 +67,24 @@ std::optional<CaptureCourier::Loss> CaptureCourier::why_not(const OutgoingCaptur
   if (capture.content == nullptr || capture.content->empty() || is_here(capture.begin.id)) return Loss::kRefused;
   if (welcome_ && most_bytes_ == 0) return Loss::kNotTaken;
   if (welcome_ && capture.content->size() > most_bytes_) return Loss::kRefused;
-  if (capture.content->size() > most_memory_bytes_ - memory_bytes_) return Loss::kNoRoom;
+  if (waiting_.size() + under_way_.size() >= kMostCaptures) return Loss::kNoRoom;
+  const bool is_new = !is_held(capture.content);
+  if (is_new && capture.content->size() > most_memory_bytes_ - memory_bytes_) return Loss::kNoRoom;
   return std::nullopt;
+}
+
+bool CaptureCourier::is_held(const ContentPtr& content) const {
+  const auto known = contents_.find(content);
+  return known != contents_.end() && known->second.captures > 0;
+}
+
+void CaptureCourier::charge(const ContentPtr& content) {
+  std::erase_if(contents_, [](const auto& entry) { return entry.first.expired(); });
+  if (contents_[content].captures++ == 0) memory_bytes_ += content->size();
+}
+
+void CaptureCourier::discharge(const ContentPtr& content) {
+  if (--contents_.at(content).captures == 0) memory_bytes_ -= content->size();
 }
 
 // One that is under way twice would end the stream.
@@ -77,6 +97,7 @@ void CaptureCourier::welcomed(const ingest::Welcome& welcome) {
   welcome_ = true;
   most_bytes_ = welcome.max_capture_bytes;
   most_under_way_bytes_ = welcome.max_capture_bytes_under_way;
+  shares_contents_ = welcome.shares_capture_contents;
   std::deque<ParcelPtr> waiting = std::exchange(waiting_, {});
   for (const ParcelPtr& parcel : waiting) {
     if (parcel->size() <= most_bytes_)
@@ -97,30 +118,50 @@ void CaptureCourier::link_ended() {
 void CaptureCourier::take_back(const ParcelPtr& parcel) {
   under_way_bytes_ -= parcel->sent_bytes - parcel->taken_bytes;
   parcel->sent_bytes = parcel->taken_bytes = 0;
-  waiting_.push_front(parcel);
+  parcel->capture.begin.content_is_stored = false;
+  waiting_.insert(parcel->capture.can_wait ? first_that_can_wait() : waiting_.begin(), parcel);
+}
+
+std::deque<CaptureCourier::ParcelPtr>::iterator CaptureCourier::first_that_can_wait() {
+  return std::ranges::find_if(waiting_, [](const ParcelPtr& parcel) { return parcel->capture.can_wait; });
 }
 
 // ---- what goes out
 
 void CaptureCourier::pump(Link& link) {
   if (!under_way_.empty()) send_parts(*under_way_.back(), link);
-  while (may_begin()) begin_next(link);
+  while (may_begin() && begin_next(link)) {
+  }
 }
 
 bool CaptureCourier::may_begin() const {
-  if (!welcome_ || waiting_.empty() || under_way_.size() >= kMostUnderWay) return false;
+  if (!welcome_ || under_way_.size() >= kMostUnderWay) return false;
   if (under_way_bytes_ >= most_under_way_bytes_ || surroundings_.now_nano() < blocked_until_nano_) return false;
   return under_way_.empty() || under_way_.back()->all_sent();
 }
 
-void CaptureCourier::begin_next(Link& link) {
-  ParcelPtr parcel = std::move(waiting_.front());
-  waiting_.pop_front();
+// Another capture's parts are on their way with it.
+bool CaptureCourier::waits_for_content(const ParcelPtr& parcel) const {
+  if (!shares_contents_ || parcel->capture.begin.sha256.is_zero()) return false;
+  return std::ranges::any_of(under_way_, [&](const ParcelPtr& other) {
+    return other->capture.content == parcel->capture.content && !other->refers();
+  });
+}
+
+bool CaptureCourier::begin_next(Link& link) {
+  const auto next =
+      std::ranges::find_if(waiting_, [this](const ParcelPtr& parcel) { return !waits_for_content(parcel); });
+  if (next == waiting_.end()) return false;
+  ParcelPtr parcel = std::move(*next);
+  waiting_.erase(next);
   ingest::CaptureBegin& begin = parcel->capture.begin;
-  if (!begin.clock) begin.clock = surroundings_.offset(parcel->built);
+  if (!begin.clock) begin.clock = surroundings_.offset(parcel->capture.made);
+  begin.content_is_stored =
+      shares_contents_ && !begin.sha256.is_zero() && contents_.at(parcel->capture.content).is_stored;
   link.send_capture(encode(begin), nullptr, {});
   under_way_.push_back(parcel);
   send_parts(*parcel, link);
+  return true;
 }
 
 void CaptureCourier::send_parts(Parcel& parcel, Link& link) {
@@ -155,11 +196,14 @@ void CaptureCourier::heard(const ingest::CaptureProgress& progress) {
     return lose(*parcel, Loss::kRefused);
   }
   durable().add();
+  if (parcel->refers()) referring().add();
+  contents_.at(parcel->capture.content).is_stored = true;
   settle(*parcel, CaptureFate::kDurable);
 }
 
 void CaptureCourier::retry(const ParcelPtr& parcel, uint64_t delay_nano) {
   retries().add();
+  if (parcel->refers()) contents_.at(parcel->capture.content).is_stored = false;
   uint64_t delay = std::clamp(delay_nano, 10 * kNanosPerMilli, kMostCaptureRetryNano);
   delay += random_() % (delay / 4 + 1);  // or all agents would come again together
   blocked_until_nano_ = std::max(blocked_until_nano_, surroundings_.now_nano() + delay);
@@ -167,7 +211,7 @@ void CaptureCourier::retry(const ParcelPtr& parcel, uint64_t delay_nano) {
 }
 
 void CaptureCourier::settle(Parcel& parcel, CaptureFate fate) {
-  memory_bytes_ -= parcel.size();
+  discharge(parcel.capture.content);
   show();
   tell(std::exchange(parcel.done, nullptr), fate);
 }
@@ -181,6 +225,7 @@ void CaptureCourier::give_up() {
   for (size_t left = waiting_.size() + under_way_.size(); left > 0; --left) count(Loss::kUnsent);
   waiting_.clear();
   under_way_.clear();
+  contents_.clear();
   memory_bytes_ = under_way_bytes_ = 0;
   show();
 }

@@ -2,100 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-#include <random>
-
-#include "base/metrics.h"
 #include "ingest/limits.h"
-#include "node-agent/testing/nano.h"
-#include "node-agent/uplink/testing/fake_world.h"
+#include "node-agent/uplink/testing/capture_courier_fixture.h"
 
 namespace fathom::agent {
 namespace {
 
-using testing::FakeLink;
-using testing::FakeWorld;
+using testing::CaptureCourierTest;
 using testing::kMilli;
-using State = ingest::CaptureProgress::State;
-using Fates = std::vector<CaptureFate>;
-
-constexpr uint64_t kPart = CaptureCourier::kPartBytes;
-
-class CaptureCourierTest : public ::testing::Test {
- protected:
-  void make(uint64_t memory_bytes = 64 << 20) {
-    CaptureCourier::Surroundings all;
-    all.now_nano = [this] { return world_.now; };
-    all.mark = [this] { return LocalInstant{world_.now, world_.now, 0}; };
-    all.offset = [this](const LocalInstant&) { return clock_; };
-    all.post = [this](std::function<void()> work) { world_.posted.push_back(std::move(work)); };
-    courier_ = std::make_unique<CaptureCourier>(memory_bytes, std::move(all));
-  }
-  static std::string content_of(uint8_t number, size_t size) {
-    std::string content(size, static_cast<char>(number));
-    for (size_t i = 0; i < size; i += 1000) content[i] = static_cast<char>(i / 1000);
-    return content;
-  }
-  static OutgoingCapture capture(uint8_t number, size_t size) {
-    OutgoingCapture made;
-    made.begin.id.bytes[0] = number;
-    made.content = std::make_shared<const std::string>(content_of(number, size));
-    return made;
-  }
-  void send(uint8_t number, size_t size) {
-    auto sending = std::make_shared<bool>(true);
-    courier_->send(capture(number, size), [this, number, sending](CaptureFate fate) {
-      EXPECT_FALSE(*sending) << "never from within send()";
-      fates_[number].push_back(fate);
-    });
-    *sending = false;
-    pump();
-  }
-  void open(uint64_t window = 8 << 20, uint64_t most = 64 << 20) {
-    link_ = std::make_unique<FakeLink>(LinkEvents{}, world_);
-    courier_->welcomed({.max_capture_bytes = most, .max_capture_bytes_under_way = window});
-    pump();
-  }
-  void close() {
-    courier_->link_ended();
-    link_.reset();
-  }
-  void pump() {
-    if (link_) courier_->pump(*link_);
-  }
-  void say(uint8_t number, State state, uint64_t taken = 0, uint64_t retry_after = 0) {
-    ingest::CaptureProgress progress{.state = state, .taken_bytes = taken, .retry_after_nano = retry_after};
-    progress.id.bytes[0] = number;
-    courier_->heard(progress);
-    pump();
-  }
-  std::vector<int> begun() const {
-    std::vector<int> numbers;
-    for (const auto& begin : link_->begins) numbers.push_back(static_cast<uint8_t>(begin.capture_id()[0]));
-    return numbers;
-  }
-  uint64_t sent_bytes() const {
-    uint64_t bytes = 0;
-    for (const auto& part : link_->parts) bytes += part.content().size();
-    return bytes;
-  }
-  Fates fates(uint8_t number) {
-    world_.run();
-    return fates_[number];
-  }
-  uint64_t lost(const std::string& name) const {
-    for (const auto& [reason, count] : courier_->losses()) {
-      if (reason == name) return count;
-    }
-    return 0;
-  }
-
-  FakeWorld world_;
-  std::optional<ClockOffset> clock_;
-  std::unique_ptr<FakeLink> link_;
-  std::map<uint8_t, Fates> fates_;
-  std::unique_ptr<CaptureCourier> courier_;
-};
 
 TEST_F(CaptureCourierTest, SendsPartsUntilItIsDurable) {
   make();
@@ -121,6 +35,18 @@ TEST_F(CaptureCourierTest, SendsPartsUntilItIsDurable) {
   EXPECT_EQ(fates(1), Fates{CaptureFate::kDurable}) << "once";
   EXPECT_EQ(courier_->memory_bytes(), 0u);
   EXPECT_TRUE(courier_->idle());
+}
+
+TEST_F(CaptureCourierTest, TheOffsetIsThatOfWhenItWasMade) {
+  make();
+  OutgoingCapture made = capture(1, 10);
+  made.made = {500, 400, 3};
+  world_.now += 60'000 * kMilli;
+  send(std::move(made));
+  open();
+  EXPECT_EQ(asked_of_.real_nano, 500u);
+  EXPECT_EQ(asked_of_.boot_nano, 400u);
+  EXPECT_EQ(asked_of_.uncertain_nano, 3u);
 }
 
 TEST_F(CaptureCourierTest, KeepsToTheWindow) {
@@ -168,6 +94,35 @@ TEST_F(CaptureCourierTest, TheNextOneBeginsWhenThePartsOfTheFirstAreSent) {
   say(2, State::kDurable);
   EXPECT_EQ(fates(2), Fates{CaptureFate::kDurable});
   EXPECT_TRUE(fates(1).empty());
+}
+
+TEST_F(CaptureCourierTest, WhatCanWaitGoesBehindWhatCannot) {
+  make();
+  open(2 * kPart);
+  send_that_can_wait(1, 3 * kPart);
+  for (uint8_t number : {2, 3}) send_that_can_wait(number, 10);
+  for (uint8_t number : {4, 5}) send(number, 10);
+  EXPECT_EQ(begun(), std::vector<int>{1}) << "the window is full";
+  say(1, State::kTaken, 2 * kPart);
+  EXPECT_EQ(begun(), (std::vector<int>{1, 4, 5, 2}));
+  say(4, State::kDurable);
+  EXPECT_EQ(begun(), (std::vector<int>{1, 4, 5, 2, 3}));
+}
+
+TEST_F(CaptureCourierTest, WhatIsBegunAgainGoesBeforeOthersOfItsKind) {
+  make();
+  open(2 * kPart);
+  send_that_can_wait(1, 3 * kPart);
+  send_that_can_wait(2, 10);
+  send(3, 10);
+  send(4, 10);
+  close();
+  open(8 << 20);
+  EXPECT_EQ(begun(), (std::vector<int>{3, 4, 1, 2}));
+  close();
+  send(5, 10);
+  open(8 << 20);
+  EXPECT_EQ(begun(), (std::vector<int>{3, 4, 5, 1})) << "and four are under way";
 }
 
 TEST_F(CaptureCourierTest, NotTooManyAreUnderWay) {
@@ -269,6 +224,84 @@ TEST_F(CaptureCourierTest, MemoryIsBounded) {
   EXPECT_TRUE(fates(6).empty());
 }
 
+TEST_F(CaptureCourierTest, AContentThatSeveralShareIsSentAndChargedOnce) {
+  make(1000);
+  open();
+  const OutgoingCapture shared = capture(1, 600);
+  for (uint8_t number : {1, 2, 3}) send_sharing(number, shared);
+  send(4, 400);
+  EXPECT_EQ(courier_->memory_bytes(), 1000u);
+  EXPECT_EQ(begun(), (std::vector<int>{1, 4})) << "two wait for the content, and nobody waits for them";
+  say(1, State::kTaken, 600);
+  EXPECT_EQ(begun().size(), 2u) << "it is not durable yet";
+  say(1, State::kDurable);
+  EXPECT_EQ(begun(), (std::vector<int>{1, 4, 2, 3}));
+  EXPECT_FALSE(link_->begins[0].content_is_stored());
+  EXPECT_TRUE(link_->begins[2].content_is_stored());
+  EXPECT_EQ(link_->begins[2].size_bytes(), 600u);
+  EXPECT_EQ(sent_bytes(), 1000u) << "once";
+  EXPECT_EQ(courier_->memory_bytes(), 1000u);
+  say(2, State::kDurable);
+  say(3, State::kDurable);
+  EXPECT_EQ(courier_->memory_bytes(), 400u);
+  EXPECT_EQ(fates(3), Fates{CaptureFate::kDurable});
+  send_sharing(5, shared);
+  EXPECT_TRUE(link_->begins.back().content_is_stored()) << "later, too, while somebody has it";
+  say(4, State::kDurable);
+  say(5, State::kDurable);
+  EXPECT_TRUE(courier_->idle());
+  EXPECT_EQ(courier_->memory_bytes(), 0u);
+}
+
+TEST_F(CaptureCourierTest, AContentThatTheCollectorLostIsSentAgain) {
+  make();
+  open();
+  const OutgoingCapture shared = capture(1, 600);
+  for (uint8_t number : {1, 2, 3}) send_sharing(number, shared);
+  say(1, State::kDurable);
+  say(2, State::kRetry);
+  say(3, State::kRetry);
+  world_.now += 20 * kMilli;
+  pump();
+  ASSERT_EQ(begun(), (std::vector<int>{1, 2, 3, 3}));
+  EXPECT_FALSE(link_->begins[3].content_is_stored());
+  EXPECT_EQ(sent_bytes(), 1200u);
+  say(3, State::kDurable);
+  EXPECT_EQ(begun(), (std::vector<int>{1, 2, 3, 3, 2}));
+  EXPECT_TRUE(link_->begins[4].content_is_stored());
+  say(2, State::kDurable);
+  EXPECT_EQ(fates(2), Fates{CaptureFate::kDurable});
+  EXPECT_TRUE(courier_->idle());
+}
+
+TEST_F(CaptureCourierTest, AnOlderCollectorGetsEachWhole) {
+  make();
+  open(8 << 20, 64 << 20, /*shares=*/false);
+  const OutgoingCapture shared = capture(1, 600);
+  send_sharing(1, shared);
+  send_sharing(2, shared);
+  EXPECT_EQ(begun(), (std::vector<int>{1, 2}));
+  EXPECT_EQ(sent_bytes(), 1200u);
+  EXPECT_EQ(courier_->memory_bytes(), 600u);
+  say(1, State::kDurable);
+  say(2, State::kDurable);
+  EXPECT_EQ(courier_->memory_bytes(), 0u);
+}
+
+TEST_F(CaptureCourierTest, SoManyWait) {
+  make();
+  const OutgoingCapture shared = capture(1, 10);
+  Fates given;
+  for (size_t i = 0; i < CaptureCourier::kMostCaptures + 1; ++i) {
+    OutgoingCapture one = shared;
+    one.begin.id.bytes[1] = static_cast<uint8_t>(i >> 8);
+    one.begin.id.bytes[2] = static_cast<uint8_t>(i);
+    courier_->send(std::move(one), [&](CaptureFate fate) { given.push_back(fate); });
+  }
+  world_.run();
+  EXPECT_EQ(given, Fates{CaptureFate::kNoRoom});
+}
+
 TEST_F(CaptureCourierTest, AnOlderCollectorTakesNone) {
   make();
   send(1, 10);
@@ -315,97 +348,6 @@ TEST_F(CaptureCourierTest, WhatIsGivenUpIsCountedAndNotTold) {
   EXPECT_TRUE(fates(1).empty());
   EXPECT_EQ(courier_->memory_bytes(), 0u);
 }
-
-// A collector by the book, with moods: it takes parts in order, within the window, and answers each capture now and
-// then anyhow. Streams end at any moment.
-class CaptureCourierModel : public CaptureCourierTest, public ::testing::WithParamInterface<uint32_t> {
- protected:
-  struct Upload {
-    std::string received;
-    uint64_t size = 0;
-    uint64_t taken = 0;
-  };
-  void read_what_was_sent() {
-    for (; begins_read_ < link_->begins.size(); ++begins_read_) {
-      auto id = static_cast<uint8_t>(link_->begins[begins_read_].capture_id()[0]);
-      ASSERT_FALSE(uploads_.contains(id)) << "begun twice";
-      uploads_[id].size = link_->begins[begins_read_].size_bytes();
-      ASSERT_LE(uploads_.size(), ingest::kMostCapturesUnderWay);
-    }
-    for (; parts_read_ < link_->parts.size(); ++parts_read_) take(link_->parts[parts_read_]);
-  }
-  void take(const testing::wire::CapturePart& part) {
-    auto id = static_cast<uint8_t>(part.capture_id()[0]);
-    if (!uploads_.contains(id)) return;  // answered meanwhile
-    Upload& upload = uploads_[id];
-    ASSERT_EQ(part.offset(), upload.received.size());
-    upload.received += part.content();
-    ASSERT_LE(upload.received.size(), upload.size);
-    uint64_t under_way = 0;
-    for (const auto& [other, each] : uploads_) under_way += each.received.size() - each.taken;
-    ASSERT_LE(under_way, kWindow);
-  }
-  void answer_one() {
-    if (uploads_.empty()) return;
-    auto at = std::next(uploads_.begin(), static_cast<ptrdiff_t>(random_() % uploads_.size()));
-    auto [id, upload] = *at;
-    uint32_t mood = random_() % 10;
-    if (mood == 0 || (mood > 6 && upload.received.size() == upload.size)) {
-      uploads_.erase(at);
-      if (mood > 6) stored_[id] = upload.received;
-      say(id, mood == 0 ? State::kRetry : State::kDurable, 0, random_() % 50 * kMilli);
-    } else {
-      at->second.taken = upload.received.size();
-      say(id, State::kTaken, upload.received.size());
-    }
-  }
-  void reopen() {
-    close();
-    uploads_.clear();
-    begins_read_ = parts_read_ = 0;
-    open(kWindow);
-  }
-
-  static constexpr uint64_t kWindow = 3 * kPart;
-  std::mt19937 random_{GetParam()};
-  std::map<uint8_t, Upload> uploads_;
-  std::map<uint8_t, std::string> stored_;
-  size_t begins_read_ = 0, parts_read_ = 0;
-};
-
-TEST_P(CaptureCourierModel, EveryCaptureIsStoredWhole) {
-  make();
-  open(kWindow);
-  std::map<uint8_t, size_t> sizes;
-  for (int step = 0; step < 3000 || stored_.size() < sizes.size(); ++step) {
-    ASSERT_LT(step, 100'000) << "seed " << GetParam();
-    uint32_t what = random_() % 100;
-    if (what < 3 && sizes.size() < 60) {
-      auto number = static_cast<uint8_t>(sizes.size() + 1);
-      size_t size = 1 + random_() % (random_() % 4 == 0 ? 5 * kPart : 3000);
-      if (courier_->memory_bytes() + size > (64u << 20)) continue;
-      sizes[number] = size;
-      send(number, size);
-    } else if (what < 4 && step < 3000) {
-      reopen();
-    } else if (what < 60) {
-      answer_one();
-    }
-    world_.now += random_() % 5 * kMilli;
-    pump();
-    read_what_was_sent();
-    if (HasFatalFailure()) return;
-  }
-  world_.run();
-  for (const auto& [number, size] : sizes) {
-    EXPECT_TRUE(stored_[number] == content_of(number, size)) << "seed " << GetParam() << " capture " << int{number};
-    EXPECT_EQ(fates_[number], Fates{CaptureFate::kDurable});
-  }
-  EXPECT_TRUE(courier_->idle());
-  EXPECT_EQ(courier_->memory_bytes(), 0u);
-}
-
-INSTANTIATE_TEST_SUITE_P(Seeds, CaptureCourierModel, ::testing::Range(0u, 20u));
 
 }  // namespace
 }  // namespace fathom::agent

@@ -61,7 +61,7 @@ void Courier::send(OutgoingBatch batch, std::function<void(Outcome)> done) {
   parcel->identity = batch.identity;
   parcel->otlp = std::make_shared<const std::string>(std::move(batch.otlp));
   parcel->spans = batch.spans;
-  parcel->built = steps_.mark(surroundings_.instant());
+  parcel->built = mark();
   // The offset of now is not that of then, when the spans ended that waited in a pool.
   parcel->built.uncertain_nano += OffsetEstimator::drift_in(batch.oldest_age_nano);
   parcel->done = std::move(done);
@@ -74,7 +74,7 @@ void Courier::send(OutgoingBatch batch, std::function<void(Outcome)> done) {
 
 void Courier::tick() {
   uint64_t now = surroundings_.now_nano();
-  steps_.mark(surroundings_.instant());
+  mark();
   watch_link(now);
   if (welcome_) {
     report_if_due(now);

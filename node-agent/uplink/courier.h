@@ -53,6 +53,10 @@ class Courier {
   uint64_t most_bytes() const { return most_bytes_; }
   void send(OutgoingBatch batch, std::function<void(Outcome)> done);
   void send(OutgoingCapture capture, std::function<void(CaptureFate)> done);
+  // Now, for what is made now and sent later.
+  LocalInstant mark() { return steps_.mark(surroundings_.instant()); }
+  void announce(const ingest::SlowTrace& trace);
+  bool report_skipped(const ingest::SkippedCaptures& skipped);
   // What time brings: to be called ten times a second or more.
   void tick();
   void finish(uint64_t grace_nano, std::function<void()> done);

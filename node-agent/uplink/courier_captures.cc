@@ -1,4 +1,5 @@
 // The Courier's side that is not about spans: captures on their way, and what the collector asks.
+#include "ingest/agent_messages.h"
 #include "node-agent/uplink/control_desk.h"
 #include "node-agent/uplink/courier.h"
 
@@ -7,8 +8,7 @@ namespace fathom::agent {
 CaptureCourier::Surroundings Courier::capture_surroundings() {
   CaptureCourier::Surroundings all;
   all.now_nano = surroundings_.now_nano;
-  all.mark = [this] { return steps_.mark(surroundings_.instant()); };
-  all.offset = [this](const LocalInstant& built) { return estimator_.at(built); };
+  all.offset = [this](const LocalInstant& made) { return estimator_.at(made); };
   all.post = [this](std::function<void()> work) { post(std::move(work)); };
   return all;
 }
@@ -26,6 +26,17 @@ void Courier::pump_captures() {
 void Courier::progressed(const ingest::CaptureProgress& progress) {
   captures_.heard(progress);
   pump_captures();
+}
+
+void Courier::announce(const ingest::SlowTrace& trace) {
+  if (link_ && welcome_) link_->answer(encode(trace));
+}
+
+// A collector that takes no captures misses none.
+bool Courier::report_skipped(const ingest::SkippedCaptures& skipped) {
+  if (!link_ || !welcome_) return false;
+  if (welcome_->max_capture_bytes > 0) link_->answer(encode(skipped));
+  return true;
 }
 
 void Courier::asked(LinkControl control) {

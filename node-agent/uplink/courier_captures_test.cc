@@ -26,8 +26,10 @@ class FakeHandler : public ControlHandler {
 
 class CourierCaptures : public CourierTest {
  protected:
-  void give(uint8_t number, size_t size = 100) {
+  void give(uint8_t number, size_t size = 100) { give(number, courier_->mark(), size); }
+  void give(uint8_t number, const LocalInstant& made, size_t size = 100) {
     OutgoingCapture capture;
+    capture.made = made;
     capture.begin.id.bytes[0] = number;
     capture.content = std::make_shared<const std::string>(size, 'c');
     courier_->send(std::move(capture), [this, number](CaptureFate fate) { fates_[number].push_back(fate); });
@@ -60,6 +62,19 @@ TEST_F(CourierCaptures, WaitForTheOffsetAndCarryIt) {
             static_cast<int64_t>(5 * kSecond) - static_cast<int64_t>(FakeWorld::kRealMinusBoot));
   say(1, ingest::CaptureProgress::State::kDurable);
   EXPECT_EQ(fates_[1], std::vector{CaptureFate::kDurable});
+}
+
+TEST_F(CourierCaptures, CarryTheOffsetOfTheClockThatTheirTimesHave) {
+  make();
+  connect();
+  const uint64_t set_forward_nano = 7 * kSecond;  // since it was made
+  give(1, LocalInstant{world_.now + FakeWorld::kRealMinusBoot - set_forward_nano, world_.now, 0});
+  ASSERT_EQ(world_.link->begins.size(), 1u);
+  const ingest::v1::ClockOffset& clock = world_.link->begins[0].clock();
+  const auto expected =
+      static_cast<int64_t>(5 * kSecond + set_forward_nano) - static_cast<int64_t>(FakeWorld::kRealMinusBoot);
+  EXPECT_LE(std::abs(clock.offset_nano() - expected), static_cast<int64_t>(clock.error_nano()));
+  EXPECT_LT(clock.error_nano(), kSecond);
 }
 
 TEST_F(CourierCaptures, BeginAgainOverANewStream) {
@@ -116,6 +131,29 @@ TEST_F(CourierCaptures, AnEndWithoutAStreamDoesNotWait) {
   world_.run();
   EXPECT_TRUE(finished);
   EXPECT_EQ(courier_->status().lost_captures.size(), 1u);
+}
+
+TEST_F(CourierCaptures, WhatIsSkippedIsReportedWhileTheCollectorIsThere) {
+  ingest::SkippedCapture skipped{.reason = SkipReason::kMemory};
+  skipped.trace_id.bytes.fill('t');
+  make();
+  EXPECT_FALSE(courier_->report_skipped({skipped})) << "to be kept until it is";
+  connect();
+  EXPECT_TRUE(courier_->report_skipped({skipped}));
+  ASSERT_EQ(world_.link->answers.size(), 1u);
+  EXPECT_EQ(world_.link->answers[0].skipped_captures().captures(0).trace_id(), std::string(16, 't'));
+  EXPECT_EQ(world_.link->answers[0].skipped_captures().captures(0).reason(), wire::SKIP_REASON_MEMORY);
+  break_link();
+  EXPECT_FALSE(courier_->report_skipped({skipped}));
+}
+
+TEST_F(CourierCaptures, ACollectorThatTakesNoneIsToldOfNone) {
+  make();
+  pass(100 * kMilli);
+  world_.link->welcome(1'000'000, 100, 100'000, /*max_capture=*/0);
+  world_.run();
+  EXPECT_TRUE(courier_->report_skipped({ingest::SkippedCapture{}}));
+  EXPECT_TRUE(world_.link->answers.empty());
 }
 
 TEST_F(CourierCaptures, WhatIsAskedIsHandedOverAndAnswered) {

@@ -77,7 +77,10 @@ struct Uplink::Impl : std::enable_shared_from_this<Impl> {
                                 .instance_id = instance_id,
                                 .host_name = options.host_name,
                                 .agent_version = options.agent_version,
-                                .takes_requests = control != nullptr});
+                                .takes_requests = control != nullptr,
+                                .captures_off = options.captures_off,
+                                .reports_skipped_captures = options.reports_skipped_captures,
+                                .slowest_period_nano = options.slowest_period_nano});
   }
 
   Courier::Report report() const {
@@ -150,6 +153,18 @@ uint64_t Uplink::most_bytes() const {
 
 void Uplink::send(OutgoingBatch batch, std::function<void(Outcome)> done) {
   impl_->courier->send(std::move(batch), std::move(done));
+}
+
+void Uplink::announce(ingest::SlowTrace trace) {
+  impl_->courier->announce(trace);
+}
+
+bool Uplink::report_skipped(const ingest::SkippedCaptures& skipped) {
+  return impl_->courier->report_skipped(skipped);
+}
+
+LocalInstant Uplink::mark() {
+  return impl_->courier->mark();
 }
 
 void Uplink::send(OutgoingCapture capture, std::function<void(CaptureFate)> done) {

@@ -38,6 +38,9 @@ struct UplinkOptions {
   ingest::NodeId node_id;
   std::string host_name;
   std::string agent_version;
+  bool captures_off = false;  // these three are said in Hello
+  bool reports_skipped_captures = false;
+  uint64_t slowest_period_nano = 0;
   std::string spool_directory;                  // made when it is missing; nobody else's. Empty: no spool
   uint64_t spool_limit_bytes = 256ull << 20;    // 0: nothing is put there; what lies there is sent all the same
   uint64_t memory_bytes = 16ull << 20;          // of batches that are neither acknowledged nor spooled
@@ -85,7 +88,10 @@ class Uplink : public Outbox, public CaptureOutbox {
   // What the collector said last; anything before it said so first.
   uint64_t most_bytes() const override;
   void send(OutgoingBatch batch, std::function<void(Outcome)> done) override;
+  LocalInstant mark() override;
   void send(OutgoingCapture capture, std::function<void(CaptureFate)> done) override;
+  void announce(ingest::SlowTrace trace) override;
+  bool report_skipped(const ingest::SkippedCaptures& skipped) override;
   // Who obeys the collector; null: nobody, which is what a stream that begins then says. Before start(), as a rule. It
   // must outlive this, or be taken back.
   void set_control(ControlHandler* handler);

@@ -162,9 +162,11 @@ SampleTimeline::SampleTimeline() {
   add_capture(sample_capture_info(2), "not a capture");
 }
 
-void SampleTimeline::add_span(const store::SpanView& span, const std::string& service, int64_t pid) {
-  store::AttributeView resource[] = {{"service.name", store::ValueView::of_string(service)},
-                                     {"process.pid", store::ValueView::of_int(pid)}};
+void SampleTimeline::add_span(const store::SpanView& span, const std::string& service, int64_t pid,
+                              const std::vector<store::AttributeView>& more) {
+  std::vector<store::AttributeView> resource = {{"service.name", store::ValueView::of_string(service)},
+                                                {"process.pid", store::ValueView::of_int(pid)}};
+  resource.insert(resource.end(), more.begin(), more.end());
   store::BatchBuilder builder({}, ClockOffset{2'000, 500});
   builder.set_resource({.attributes = resource});
   store::SpanView sent = span;

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/testing/temp_directory.h"
 #include "capture/capture.h"
@@ -29,7 +30,9 @@ class SampleTimeline {
   SampleTimeline();
 
   Stores stores() { return {*store_, &store_->captures()}; }
-  void add_span(const store::SpanView& span, const std::string& service, int64_t pid);
+  // `more`: attributes of its resource, besides service and process.
+  void add_span(const store::SpanView& span, const std::string& service, int64_t pid,
+                const std::vector<store::AttributeView>& more = {});
   void add_capture(const store::CaptureInfo& info, const std::string& content);
 
  private:

@@ -4,8 +4,10 @@
 
 #include "query/lost_batches.h"
 #include "query/timeline/gather.h"
+#include "query/timeline/no_capture.h"
 #include "query/timeline/span_places.h"
 #include "query/timeline/thread_items.h"
+#include "query/timeline/thread_order.h"
 
 namespace fathom::query {
 
@@ -180,10 +182,12 @@ Result<Timeline> build_timeline(const Stores& stores, const TimelineQuery& query
   if (auto placed = place_spans(*timeline, budget); !placed) return placed.error();
   auto scope = scope_of(*timeline, query);
   if (!scope) return scope.error();
+  if (auto explained = explain_no_captures(stores, query, *timeline, budget); !explained) return explained.error();
   for (auto& process : timeline->processes) {
     auto filled = fill_threads(*timeline, process, scope_of(process, query, *scope), budget);
     if (!filled) return filled.error();
   }
+  if (auto ordered = order_threads(*timeline, budget); !ordered) return ordered.error();
   find_range(*timeline);
   Limiter(*timeline, query.most_items).run();
   return timeline;

@@ -115,6 +115,7 @@ Result<std::vector<CapturePart>> parts_of(const Timeline& timeline, const Timeli
     part.told = told.within(content.begin_nano, content.end_nano, meter);
     part.fresh = without(part.window(), part.told);
     part.sets = marks_of(content, timeline.trace_id, scope, meter);
+    part.processors = ProcessorUse(content, meter);
     if (!meter.going_on()) return meter.result().error();
     after_nano = std::max(after_nano, content.end_nano);
     told.add(part.window());

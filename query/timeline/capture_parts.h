@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "query/timeline/meter.h"
+#include "query/timeline/processor_use.h"
 #include "query/timeline/thread_items.h"
 
 namespace fathom::query {
@@ -28,6 +29,7 @@ struct CapturePart {
   std::vector<StateWindow> told = {};   // these are without gaps: [from, to], ascending, those that meet the window
   std::vector<StateWindow> fresh = {};  // the window without them
   std::vector<SetMark> sets = {};       // of each set of the capture
+  ProcessorUse processors = {};         // by threads of the process
 
   const capture::Capture& content() const { return *capture.content; }
   // Of what the kernel said all is there; nothing: it said nothing.

@@ -1,16 +1,22 @@
 #include "query/timeline/gather.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
 
 #include "query/captures.h"
 #include "query/snapshots/snapshot_queries.h"
+#include "query/timeline/covering_captures.h"
 
 namespace fathom::query {
 
 namespace {
 
 using store::StoredCapture;
+
+// Of a capture's memory to its bytes, mostly less.
+constexpr uint64_t kDecodedRatio = 16;
 
 Result<std::vector<StoredCapture>> asked_captures(const Stores& stores, const TimelineQuery& query,
                                                   store::QueryBudget& budget) {
@@ -38,17 +44,53 @@ Result<store::StoredTrace> asked_trace(const Stores& stores, const TraceId& id, 
                    " is stored; it may be older than the retention");
 }
 
-Result<TimelineCapture> opened(const Stores& stores, StoredCapture stored, store::QueryBudget& budget) {
+TimelineCapture with_content(StoredCapture stored, Result<capture::Capture> content) {
   TimelineCapture capture{.stored = std::move(stored)};
   capture.clock = capture.stored.info.clock;
-  auto content = decoded_content(stores, capture.stored, budget);
-  if (auto going_on = budget.check(); !going_on) return going_on.error();
   if (content) {
     capture.content = std::make_unique<capture::Capture>(*std::move(content));
   } else {
     capture.problem = content.error().message;
   }
   return capture;
+}
+
+Result<TimelineCapture> opened(const Stores& stores, StoredCapture stored, store::QueryBudget& budget) {
+  auto content = decoded_content(stores, stored, budget);
+  if (auto going_on = budget.check(); !going_on) return going_on.error();
+  return with_content(std::move(stored), std::move(content));
+}
+
+using PossibleCapture = std::optional<TimelineCapture>;
+
+// Nothing: it would take more than half of what is left, which must suffice for the rest of the answer.
+Result<PossibleCapture> opened_within_half(const Stores& stores, StoredCapture stored, store::QueryBudget& budget) {
+  const uint64_t most_bytes = budget.left_bytes() / 2;
+  if (stored.info.size_bytes > most_bytes / kDecodedRatio) return PossibleCapture();
+  auto content = decoded_content(stores, stored, budget, most_bytes);
+  if (auto going_on = budget.check(); !going_on) return going_on.error();
+  if (!content && content.error().code == ErrorCode::kExhausted) return PossibleCapture();
+  return PossibleCapture(with_content(std::move(stored), std::move(content)));
+}
+
+// They are welcome, but no reason to fail.
+Result<> add_covering(const Stores& stores, Timeline& timeline, const std::vector<StoredCapture>& own,
+                      store::QueryBudget& budget) {
+  auto covering = covering_captures(stores, timeline.trace, own, budget);
+  if (!covering) return covering.error();
+  timeline.captures_left_out = covering->failed_searches;
+  timeline.left_out_of = std::move(covering->not_searched);
+  for (CoveringCapture& one : covering->found) {
+    auto capture = opened_within_half(stores, std::move(one.stored), budget);
+    if (!capture) return capture.error();
+    if (*capture) {
+      timeline.captures.push_back(**std::move(capture));
+    } else {
+      ++timeline.captures_left_out;
+      timeline.left_out_of.insert(std::move(one.origin));
+    }
+  }
+  return {};
 }
 
 uint32_t pid_of(const TimelineCapture& capture) {
@@ -98,10 +140,13 @@ Result<Timeline> gather(const Stores& stores, const TimelineQuery& query, store:
   Timeline timeline{.trace_id = trace_id, .complete = trace->complete};
   timeline.left_out = trace->spans_at_most - std::min<uint64_t>(trace->spans_at_most, trace->spans.size());
   timeline.trace = *std::move(trace);
-  for (StoredCapture& stored : *captures) {
-    auto capture = opened(stores, std::move(stored), budget);
+  for (const StoredCapture& stored : *captures) {
+    auto capture = opened(stores, stored, budget);
     if (!capture) return capture.error();
     timeline.captures.push_back(*std::move(capture));
+  }
+  if (query.subject.trace && !query.capture) {
+    if (auto added = add_covering(stores, timeline, *captures, budget); !added) return added.error();
   }
   timeline.snapshots = snapshots_of(stores, trace_id);
   sort_into_processes(timeline);

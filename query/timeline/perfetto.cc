@@ -93,6 +93,8 @@ pb::TrackEvent span_event(const TimelineSpan& span) {
   annotate(event, "status", store::status_code_name(span.status));
   if (span.open) annotate(event, "open", true);
   if (span.guessed_thread) annotate(event, "thread_guessed", true);
+  if (span.end_tid != 0) annotate(event, "start_tid", int64_t{span.start_tid});
+  if (span.end_tid != 0) annotate(event, "end_tid", int64_t{span.end_tid});
   return event;
 }
 
@@ -102,6 +104,7 @@ pb::TrackEvent call_event(const TimelineCall& call) {
   event.add_categories("system call");
   annotate(event, "argument 1", "0x" + hex_number(call.event->arguments[0]));
   annotate(event, "argument 2", "0x" + hex_number(call.event->arguments[1]));
+  if (std::string operation = call_operation(*call.event); !operation.empty()) annotate(event, "operation", operation);
   if (call.event->kind == capture::KernelEventKind::kSyscallUnderWay) {
     annotate(event, "under_way", true);
   } else {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "query/timeline/meter.h"
+#include "query/timeline/named_threads.h"
 #include "query/timeline/process_finder.h"
 #include "query/timeline/runners.h"
 
@@ -33,6 +34,9 @@ class Placer {
     }
     each_stored([&](const StoredSpan& stored) { find_process(stored); });
     each_stored([&](const StoredSpan& stored) { lend_clock(process_of(stored), stored); });
+    mark_left_out();
+    each_stored([&](const StoredSpan& stored) { place_by_name(stored); });
+    add_named_threads();
     each_stored([&](const StoredSpan& stored) { guess_by_runners(stored); });
     guess_threads();
     each_stored([&](const StoredSpan& stored) { put_stored(stored); });
@@ -90,7 +94,13 @@ class Placer {
 
   void find_process(const StoredSpan& stored) {
     auto place = places_.find(stored.span.span_id);
-    if (place != places_.end()) origins_.insert_or_assign(origin_of(stored), place->second.process);
+    if (place == places_.end()) return;
+    Origin origin = origin_of(stored);
+    if (!origin.names_process()) {
+      origins_.insert_or_assign(std::move(origin), place->second.process);
+    } else if (process_of(stored) != place->second.process) {
+      places_.erase(place);
+    }
   }
 
   size_t process_of(const StoredSpan& stored) {
@@ -99,11 +109,41 @@ class Placer {
     return found->second;
   }
 
+  void mark_left_out() {
+    for (const auto& [origin, process] : origins_) {
+      if (timeline_.left_out_of.contains(origin)) timeline_.processes[process].captures_left_out = true;
+    }
+  }
+
   // A node whose clock was not known when its capture was made has sent spans since.
   void lend_clock(size_t process, const StoredSpan& stored) {
     if (!stored.clock || !lent_.insert(process).second) return;
     for (size_t c : timeline_.processes[process].captures) {
       if (!timeline_.captures[c].clock) timeline_.captures[c].clock = stored.clock;
+    }
+  }
+
+  // A capture may have the program's own number of a thread that had ended: then it knows better where the span was.
+  void place_by_name(const StoredSpan& stored) {
+    const NamedThreads named = named_threads(stored.span);
+    if (!meter_.step(stored.span.attributes.size()) || !named.known()) return;
+    const size_t process = process_of(stored);
+    const auto is_captured = [&](uint32_t tid) { return find_thread(timeline_.processes[process], tid) != nullptr; };
+    const uint32_t tid = !is_captured(named.start_tid) && is_captured(named.end_tid) ? named.end_tid : named.start_tid;
+    auto [place, fresh] = places_.try_emplace(stored.span.span_id);
+    if (!fresh && (named.differ() || !is_captured(tid))) return;
+    if (fresh) meter_.spend(kMentionBytes);
+    place->second = {process, tid, 0};
+    if (!is_captured(tid)) named_[process].insert(tid);
+  }
+
+  // Of which no capture has anything.
+  void add_named_threads() {
+    for (const auto& [process, tids] : named_) {
+      if (!meter_.spend(tids.size() * sizeof(TimelineThread))) return;
+      std::vector<TimelineThread>& threads = timeline_.processes[process].threads;
+      for (uint32_t tid : tids) threads.push_back({.tid = tid});
+      std::ranges::sort(threads, {}, &TimelineThread::tid);
     }
   }
 
@@ -156,6 +196,10 @@ class Placer {
     size_t process = known ? place->second.process : process_of(stored);
     TimelineSpan span = span_of(process, stored);
     span.guessed_thread = guessed_.contains(span.span_id);
+    if (const NamedThreads named = named_threads(stored.span); named.differ()) {
+      span.start_tid = named.start_tid;
+      span.end_tid = named.end_tid;
+    }
     put(process, known ? std::optional(place->second.tid) : std::nullopt, std::move(span));
     stored_.insert(stored.span.span_id);
   }
@@ -221,6 +265,7 @@ class Placer {
   ProcessFinder finder_;
   std::map<SpanId, Place> places_;
   std::map<Origin, size_t> origins_;
+  std::map<size_t, std::set<uint32_t>> named_;  // by process: threads of spans that no capture has
   std::set<size_t> lent_;
   std::map<size_t, Runners> runners_;  // by process
   std::map<SpanId, size_t> process_of_span_;

@@ -11,35 +11,39 @@ class StateIndex::Sum {
 
   void add(size_t piece) {
     StateInterval within = cut(piece);
-    totals_.nano[static_cast<size_t>(within.state)] += within.duration_nano();
+    sums_.add(within, within.duration_nano());
     if (is_wait(within.state)) offer(within);
   }
   void add(const Sums& before, const Sums& after) {
-    for (size_t i = 0; i < kThreadStates; ++i) totals_.nano[i] += after[i] - before[i];
+    for (size_t i = 0; i < kThreadStates; ++i) {
+      sums_.nano[i] += after.nano[i] - before.nano[i];
+      sums_.guessed_nano[i] += after.guessed_nano[i] - before.guessed_nano[i];
+    }
   }
   void offer_piece(uint32_t piece) {
     if (piece != kNone) offer(cut(piece));
   }
-  StateTotals take() { return totals_; }
+  StateTotals take() const { return {sums_.nano, sums_.guessed_nano, longest_wait_}; }
 
  private:
-  StateInterval cut(size_t piece) const {
-    const Piece& at = index_.pieces_[piece];
-    StateInterval within = index_.states_[at.state];
-    within.begin_nano = std::max(at.begin_nano, begin_nano_);
-    within.end_nano = std::min(at.end_nano, end_nano_);
-    return within;
-  }
+  StateInterval cut(size_t piece) const { return index_.cut(piece, begin_nano_, end_nano_); }
   void offer(const StateInterval& wait) {
-    if (totals_.longest_wait && totals_.longest_wait->duration_nano() >= wait.duration_nano()) return;
-    totals_.longest_wait = wait;
+    if (longest_wait_ && longest_wait_->duration_nano() >= wait.duration_nano()) return;
+    longest_wait_ = wait;
   }
 
   const StateIndex& index_;
   const uint64_t begin_nano_;
   const uint64_t end_nano_;
-  StateTotals totals_;
+  Sums sums_;
+  std::optional<StateInterval> longest_wait_;
 };
+
+void StateIndex::Sums::add(const StateInterval& state, uint64_t duration_nano) {
+  const auto at = static_cast<size_t>(state.state);
+  nano[at] += duration_nano;
+  if (state.guessed && state.state != ThreadState::kUnknown) guessed_nano[at] += duration_nano;
+}
 
 StateIndex::StateIndex(std::span<const StateInterval> states) : states_(states) {
   pieces_.reserve(states.size());
@@ -56,7 +60,7 @@ StateIndex::StateIndex(std::span<const StateInterval> states) : states_(states) 
   for (size_t i = 0; i < pieces_.size(); ++i) {
     size_t block = i / kBlock;
     if (i % kBlock == 0) sums_[block + 1] = sums_[block];
-    sums_[block + 1][static_cast<size_t>(states_[pieces_[i].state].state)] += pieces_[i].duration_nano();
+    sums_[block + 1].add(states_[pieces_[i].state], pieces_[i].duration_nano());
     waits_[blocks_ + block] = longer(waits_[blocks_ + block], static_cast<uint32_t>(i));
   }
   for (size_t node = blocks_; node-- > 1;) waits_[node] = longer(waits_[2 * node], waits_[2 * node + 1]);
@@ -96,12 +100,30 @@ void StateIndex::add_whole(Sum& sum, size_t first, size_t last) const {
   for (size_t at = to * kBlock; at < last; ++at) sum.add(at);
 }
 
+StateInterval StateIndex::cut(size_t piece, uint64_t begin_nano, uint64_t end_nano) const {
+  const Piece& at = pieces_[piece];
+  StateInterval within = states_[at.state];
+  within.begin_nano = std::max(at.begin_nano, begin_nano);
+  within.end_nano = std::min(at.end_nano, end_nano);
+  return within;
+}
+
+// [first, last): empty where the first is not before the last.
+std::pair<size_t, size_t> StateIndex::pieces_within(uint64_t begin_nano, uint64_t end_nano) const {
+  if (begin_nano >= end_nano) return {0, 0};
+  auto number = [&](auto piece) { return static_cast<size_t>(piece - pieces_.begin()); };
+  return {number(std::ranges::upper_bound(pieces_, begin_nano, {}, &Piece::end_nano)),
+          number(std::ranges::lower_bound(pieces_, end_nano, {}, &Piece::begin_nano))};
+}
+
+size_t StateIndex::count(uint64_t begin_nano, uint64_t end_nano) const {
+  const auto [first, last] = pieces_within(begin_nano, end_nano);
+  return last > first ? last - first : 0;
+}
+
 StateTotals StateIndex::totals(uint64_t begin_nano, uint64_t end_nano) const {
   Sum sum(*this, begin_nano, end_nano);
-  if (begin_nano >= end_nano) return {};
-  auto number = [&](auto piece) { return static_cast<size_t>(piece - pieces_.begin()); };
-  size_t first = number(std::ranges::upper_bound(pieces_, begin_nano, {}, &Piece::end_nano));
-  size_t last = number(std::ranges::lower_bound(pieces_, end_nano, {}, &Piece::begin_nano));
+  const auto [first, last] = pieces_within(begin_nano, end_nano);
   if (first >= last) return {};
   sum.add(first);
   if (first + 1 == last) return sum.take();

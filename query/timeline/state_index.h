@@ -6,9 +6,9 @@
 // does not count. Thread safety: a plain value once it is made. Ownership: none: the states outlive it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "query/timeline/thread_states.h"
@@ -21,10 +21,22 @@ class StateIndex {
 
   // The longest wait is cut to [begin, end); of several as long the first.
   StateTotals totals(uint64_t begin_nano, uint64_t end_nano) const;
+  // How many states meet [begin, end).
+  size_t count(uint64_t begin_nano, uint64_t end_nano) const;
+  // Calls visit(state, number) for each of these, by time: the state is cut to [begin, end).
+  template <typename Visit>
+  void each(uint64_t begin_nano, uint64_t end_nano, Visit visit) const {
+    const auto [first, last] = pieces_within(begin_nano, end_nano);
+    for (size_t i = first; i < last; ++i) visit(cut(i, begin_nano, end_nano), size_t{pieces_[i].state});
+  }
 
  private:
   static constexpr size_t kBlock = 32;
-  using Sums = std::array<uint64_t, kThreadStates>;
+  struct Sums {
+    StateNano nano{};
+    StateNano guessed_nano{};
+    void add(const StateInterval& state, uint64_t duration_nano);
+  };
 
   struct Piece {
     uint64_t begin_nano = 0;
@@ -35,6 +47,8 @@ class StateIndex {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   class Sum;
+  std::pair<size_t, size_t> pieces_within(uint64_t begin_nano, uint64_t end_nano) const;
+  StateInterval cut(size_t piece, uint64_t begin_nano, uint64_t end_nano) const;
   uint64_t wait_nano(uint32_t piece) const;
   uint32_t longer(uint32_t first, uint32_t second) const;
   void add_whole(Sum& sum, size_t first, size_t last) const;

@@ -19,6 +19,8 @@ StateTotals by_hand(const std::vector<StateInterval>& states, uint64_t begin_nan
     state.end_nano = std::min(state.end_nano, end_nano);
     if (state.end_nano <= state.begin_nano) continue;
     totals.nano[static_cast<size_t>(state.state)] += state.duration_nano();
+    const bool guessed = state.guessed && state.state != ThreadState::kUnknown;
+    if (guessed) totals.guessed_nano[static_cast<size_t>(state.state)] += state.duration_nano();
     if (!is_wait(state.state) || state.duration_nano() <= longest) continue;
     longest = state.duration_nano();
     totals.longest_wait = state;
@@ -32,7 +34,11 @@ std::vector<StateInterval> some_states(std::mt19937_64& random, size_t count, bo
   for (size_t i = 0; i < count; ++i) {
     uint64_t begin = at, end = at + 1 + random() % 20;
     auto kind = static_cast<ThreadState>(random() % kThreadStates);
-    states.push_back({.state = kind, .begin_nano = begin, .end_nano = end, .cpu = static_cast<uint16_t>(i)});
+    states.push_back({.state = kind,
+                      .guessed = random() % 4 == 0,
+                      .begin_nano = begin,
+                      .end_nano = end,
+                      .cpu = static_cast<uint16_t>(i)});
     at = end + (random() % 4 == 0 ? random() % 30 : 0);
     if (turned_back && random() % 8 == 0) at -= std::min<uint64_t>(at, random() % 60);
   }
@@ -41,6 +47,7 @@ std::vector<StateInterval> some_states(std::mt19937_64& random, size_t count, bo
 
 void expect_equal(const StateTotals& got, const StateTotals& wanted) {
   EXPECT_EQ(got.nano, wanted.nano);
+  EXPECT_EQ(got.guessed_nano, wanted.guessed_nano);
   ASSERT_EQ(got.longest_wait.has_value(), wanted.longest_wait.has_value());
   if (!got.longest_wait) return;
   EXPECT_EQ(got.longest_wait->begin_nano, wanted.longest_wait->begin_nano);

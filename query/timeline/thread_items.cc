@@ -1,14 +1,12 @@
 #include "query/timeline/thread_items.h"
 
 #include <algorithm>
-#include <cassert>
 #include <map>
 #include <numeric>
 #include <span>
 #include <tuple>
 
 #include "query/timeline/capture_parts.h"
-#include "query/timeline/span_places.h"
 #include "query/timeline/state_index.h"
 #include "query/timeline/syscall_names.h"
 
@@ -38,7 +36,7 @@ class ThreadFiller {
   ThreadFiller(const TimelineScope& scope, TimelineThread& out, Meter& meter)
       : scope_(scope), out_(out), meter_(meter) {}
 
-  void add(const CapturePart& part, const capture::Thread& thread) {
+  void add(CapturePart& part, const capture::Thread& thread) {
     if (!thread.name.empty()) out_.name = thread.name;
     std::vector<uint64_t> ran;
     ran.reserve(thread.events.size());
@@ -57,6 +55,7 @@ class ThreadFiller {
       if (is_fault(event)) add_fault(part, event);
     }
     auto states = thread_states(kernel, part.window(), ran);
+    part.processors.find_preempted(states);
     for (const StateInterval& state : fresh_states(part, states, meter_)) add_state(part, state);
   }
 
@@ -204,18 +203,22 @@ class ThreadFiller {
     out_.other_events = std::erase_if(out_.events, unwanted);
     std::erase_if(out_.calls, [&](const auto& c) { return !meets(c.begin_unix_nano, c.end_unix_nano); });
     std::erase_if(out_.faults, [&](const auto& f) { return !meets(f.unix_nano, f.unix_nano); });
+    in_.reserve(states_.size());
     for (const StateInterval& state : states_) {
-      if (!meets(state.begin_nano, state.end_nano)) continue;
-      out_.states.push_back({state, is_wait(state.state) ? waited_in(out_.calls, state) : std::string_view()});
+      in_.push_back(is_wait(state.state) ? waited_in(out_.calls, state) : std::string_view());
+      if (meets(state.begin_nano, state.end_nano)) out_.states.push_back({state, in_.back()});
     }
   }
 
   void totals() {
     const StateIndex index(states_);
+    WaitSummer summer(index, in_, meter_);
     out_.totals = totals_of(index, out_.begin_unix_nano, out_.end_unix_nano);
+    out_.waits = summer.sums(out_.begin_unix_nano, out_.end_unix_nano);
     for (TimelineSpan& span : out_.spans) {
       if (!meter_.step()) return;
       span.totals = totals_of(index, span.begin_unix_nano, span.end_unix_nano);
+      span.waits = summer.sums(span.begin_unix_nano, span.end_unix_nano);
       if (span.totals.longest_wait) span.longest_in = waited_in(out_.calls, *span.totals.longest_wait);
     }
     size_t told = std::min(out_.calls.size(), scope_.most_items);
@@ -224,8 +227,22 @@ class ThreadFiller {
       for (TimelineCall& call : part) {
         if (!meter_.step()) return;
         call.totals = totals_of(index, call.begin_unix_nano, call.end_unix_nano);
+        call.waits = waits_of_call(summer.sums(call.begin_unix_nano, call.end_unix_nano));
       }
     }
+  }
+
+  // One wait, and the wait for a processor after it: the longest wait says as much.
+  static bool is_one_wait(const WaitSums& waits) {
+    auto blocked = [](const WaitSum& sum) { return is_blocked(sum.longest.state); };
+    auto repeated = [](const WaitSum& sum) { return sum.count > 1; };
+    return std::ranges::count_if(waits.sums, blocked) <= 1 && std::ranges::none_of(waits.sums, repeated);
+  }
+
+  static WaitSums waits_of_call(WaitSums waits) {
+    if (is_one_wait(waits)) waits.sums.clear();
+    for (WaitSum& sum : waits.sums) sum.in = {};
+    return waits;
   }
 
   // What no capture tells of is unknown, too, where there is one that tells anything; but for what is due to rounding.
@@ -241,15 +258,16 @@ class ThreadFiller {
   TimelineThread& out_;
   Meter& meter_;
   std::vector<StateInterval> states_;
+  std::vector<std::string_view> in_;  // of each state, what a wait of it was in
 };
 
 // For each thread, the parts that know it.
-using KnownThreads = std::map<uint32_t, std::vector<std::pair<const CapturePart*, const capture::Thread*>>>;
+using KnownThreads = std::map<uint32_t, std::vector<std::pair<CapturePart*, const capture::Thread*>>>;
 constexpr uint64_t kKnownBytes = 128;  // of one, about
 
-KnownThreads known_threads(const std::vector<CapturePart>& parts, Meter& meter) {
+KnownThreads known_threads(std::vector<CapturePart>& parts, Meter& meter) {
   KnownThreads known;
-  for (const CapturePart& part : parts) {
+  for (CapturePart& part : parts) {
     if (!meter.spend(part.content().threads.size() * kKnownBytes)) break;
     for (const capture::Thread& thread : part.content().threads) known[thread.tid].emplace_back(&part, &thread);
   }
@@ -281,15 +299,20 @@ Result<> fill_threads(Timeline& timeline, TimelineProcess& process, const Timeli
   Meter meter(budget);
   auto parts = parts_of(timeline, process, scope, meter);
   if (!parts) return parts.error();
-  for (const auto& [tid, known] : known_threads(*parts, meter)) {
-    TimelineThread* thread = find_thread(process, tid);
-    assert(thread != nullptr);
-    ThreadFiller filler(scope, *thread, meter);
-    for (const auto& [part, content] : known) filler.add(*part, *content);
+  const KnownThreads known = known_threads(*parts, meter);
+  for (TimelineThread& thread : process.threads) {
+    ThreadFiller filler(scope, thread, meter);
+    // Of some there are only spans.
+    if (auto found = known.find(thread.tid); found != known.end()) {
+      for (const auto& [part, content] : found->second) filler.add(*part, *content);
+    }
     filler.finish();
-    if (!meter.spend(bytes_of(*thread))) return meter.result();
+    if (!meter.spend(bytes_of(thread))) return meter.result();
   }
   if (!meter.going_on()) return meter.result();
+  // A thread that only spans name is there for them alone, and they may not be asked for.
+  std::erase_if(process.threads,
+                [&](const TimelineThread& thread) { return thread.spans.empty() && !known.contains(thread.tid); });
   if (scope.all) return {};
   process.other_threads = std::erase_if(process.threads, [](const TimelineThread& t) { return !t.of_trace; });
   return {};

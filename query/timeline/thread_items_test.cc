@@ -122,6 +122,98 @@ TEST_F(ThreadItemsTest, WhereNothingOfTheKernelWasRecordedThereAreNoTotals) {
   for (uint64_t nano : timeline.processes.at(0).threads.at(0).totals.nano) EXPECT_EQ(nano, 0u);
 }
 
+TEST_F(ThreadItemsTest, TotalsSayHowMuchOfThemWasGuessed) {
+  Timeline timeline = told({left_after(320'000), event_after(KernelEventKind::kWoken, 500'000),
+                            event_after(KernelEventKind::kSwitchedIn, 500'000), left_after(600'000)});
+  const StateTotals& totals = timeline.processes.at(0).threads.at(0).totals;
+  EXPECT_EQ(totals.of(ThreadState::kRunning), 420 * kMilli);
+  EXPECT_EQ(totals.guessed_of(ThreadState::kRunning), 320 * kMilli) << "nothing says when it came";
+  EXPECT_EQ(totals.guessed_of(ThreadState::kSleeping), 0u);
+  store::QueryBudget budget;
+  auto json = timeline_json(timeline, budget);
+  ASSERT_TRUE(json.ok());
+  EXPECT_NE(json->find(R"("running_guessed_nano":320000000,"guessed_nano":320000000})"), std::string::npos) << *json;
+}
+
+TEST_F(ThreadItemsTest, NothingIsCalledPreemptedWhereAQuotaMayBeTheReason) {
+  auto leaves = [](uint64_t micro, int32_t next) {
+    KernelEvent event = event_after(KernelEventKind::kSwitchedOut, micro);
+    event.other_pid = event.other_tid = next;
+    return event;
+  };
+  Timeline timeline = told({event_after(KernelEventKind::kSwitchedIn, 0), leaves(100'000, 99),
+                            event_after(KernelEventKind::kSwitchedIn, 200'000), leaves(300'000, 0),
+                            event_after(KernelEventKind::kSwitchedIn, 400'000)});
+  store::QueryBudget budget;
+  auto json = timeline_json(timeline, budget);
+  ASSERT_TRUE(json.ok());
+  EXPECT_NE(json->find(R"("offset_nano":100000000,"duration_nano":100000000,"throttled":"possible")"),
+            std::string::npos)
+      << *json;
+  EXPECT_NE(json->find(R"("offset_nano":300000000,"duration_nano":100000000,"throttled":"likely")"), std::string::npos)
+      << *json;
+  EXPECT_EQ(json->find("preempted"), std::string::npos);
+}
+
+// 100 times 5 ms, and once 6.27 ms.
+TEST_F(ThreadItemsTest, ManyShortWaitsAreAddedUp) {
+  std::vector<KernelEvent> events{event_after(KernelEventKind::kSwitchedIn, 0)};
+  uint64_t at_micro = 1'000;
+  for (int i = 0; i < 101; ++i) {
+    const uint64_t begin_micro = at_micro;
+    events.push_back(left_after(at_micro));
+    at_micro += i == 7 ? 6'270 : 5'000;
+    events.push_back(event_after(KernelEventKind::kWoken, at_micro));
+    events.push_back(event_after(KernelEventKind::kSwitchedIn, at_micro));
+    events.push_back({.kind = KernelEventKind::kSyscall,
+                      .monotonic_nano = sample_monotonic(begin_micro - 1),
+                      .end_nano = sample_monotonic(at_micro + 1),
+                      .syscall = number_of("clock_nanosleep")});
+    at_micro += 1'000;
+  }
+  std::ranges::stable_sort(events, {}, &KernelEvent::monotonic_nano);
+  Timeline timeline = told(std::move(events));
+  const WaitSums& waits = timeline.processes.at(0).threads.at(0).waits;
+  ASSERT_EQ(waits.sums.size(), 1u);
+  EXPECT_EQ(waits.sums[0].count, 101u);
+  EXPECT_EQ(waits.sums[0].total_nano, 506'270'000u);
+  EXPECT_EQ(waits.sums[0].longest.duration_nano(), 6'270'000u);
+  store::QueryBudget budget;
+  auto json = timeline_json(timeline, budget);
+  ASSERT_TRUE(json.ok());
+  EXPECT_NE(json->find(R"("in":"clock_nanosleep","waker":{"interrupt":true},"count":101,"total_nano":506270000,)"
+                       R"("longest_nano":6270000,)"),
+            std::string::npos)
+      << *json;
+  EXPECT_TRUE(timeline.processes[0].threads[0].calls.at(0).waits.sums.empty()) << "one wait is its longest";
+}
+
+TEST_F(ThreadItemsTest, ACallThatWaitsSeveralTimesSaysHowOften) {
+  std::vector<KernelEvent> events{event_after(KernelEventKind::kSwitchedIn, 0)};
+  events.push_back({.kind = KernelEventKind::kSyscall,
+                    .monotonic_nano = sample_monotonic(10'000),
+                    .end_nano = sample_monotonic(90'000),
+                    .syscall = number_of("fsync")});
+  for (const uint64_t begin_micro : std::vector<uint64_t>{20'000, 40'000, 60'000}) {
+    events.push_back(left_after(begin_micro));
+    events.push_back(event_after(KernelEventKind::kWoken, begin_micro + 10'000));
+    events.push_back(event_after(KernelEventKind::kSwitchedIn, begin_micro + 10'000));
+  }
+  Timeline timeline = told(std::move(events));
+  const TimelineCall& call = timeline.processes.at(0).threads.at(0).calls.at(0);
+  ASSERT_EQ(call.waits.sums.size(), 1u);
+  EXPECT_EQ(call.waits.sums[0].count, 3u);
+  EXPECT_EQ(call.waits.sums[0].total_nano, 30 * kMilli);
+  EXPECT_EQ(call.waits.sums[0].in, "") << "it is the call itself";
+}
+
+TEST_F(ThreadItemsTest, WhatIsUnknownIsNotCalledGuessed) {
+  Timeline timeline = told({});
+  const StateTotals& totals = timeline.processes.at(0).threads.at(0).totals;
+  EXPECT_GT(totals.of(ThreadState::kUnknown), 0u);
+  EXPECT_EQ(totals.guessed_nano, StateNano{});
+}
+
 TEST_F(ThreadItemsTest, AWakerWithoutANumberIsAnInterrupt) {
   KernelEvent woken = event_after(KernelEventKind::kWoken, 200'000);
   woken.other_name = "cc1plus";
@@ -133,6 +225,17 @@ TEST_F(ThreadItemsTest, AWakerWithoutANumberIsAnInterrupt) {
   ASSERT_TRUE(json.ok());
   EXPECT_NE(json->find(R"("waker":{"interrupt":true,"name":"cc1plus"})"), std::string::npos) << *json;
   EXPECT_NE(json->find(R"("waker":{"interrupt":true})"), std::string::npos) << *json;
+}
+
+TEST(SyscallNames, OnlyAFutexWhoseArgumentsAreKnownHasAnOperation) {
+  KernelEvent call{.kind = KernelEventKind::kSyscall, .monotonic_nano = 1, .syscall = number_of("futex")};
+  call.arguments = {0x7f00'0000'1000, 129};
+  EXPECT_EQ(call_operation(call), "FUTEX_WAKE_PRIVATE");
+  call.monotonic_nano = 0;
+  EXPECT_EQ(call_operation(call), "") << "with the begin the arguments are missing";
+  call.monotonic_nano = 1;
+  call.syscall = number_of("read");
+  EXPECT_EQ(call_operation(call), "");
 }
 
 TEST(SyscallNames, NoErrorIsTheKernelsOwn) {

@@ -1,6 +1,9 @@
 #include "query/timeline/thread_states.h"
 
 #include <algorithm>
+#include <array>
+
+#include "query/timeline/syscall_names.h"
 
 namespace fathom::query {
 
@@ -12,6 +15,42 @@ using capture::SwitchReason;
 
 // In the order in which they are taken when they are of one moment: what a thread does ends before it leaves.
 enum class SignKind : uint8_t { kStarted, kWoken, kCame, kRan, kLeft };
+
+// Calls that wait, as a rule.
+constexpr std::string_view kBlockingCalls[] = {
+    "fcntl",           "fdatasync",    "fsync",           "mq_timedreceive", "msync",
+    "recvfrom",        "recvmmsg",     "recvmsg",         "semop",           "sync",
+    "accept",          "accept4",      "clock_nanosleep", "connect",         "epoll_pwait",
+    "epoll_pwait2",    "epoll_wait",   "flock",           "futex",           "futex_wait",
+    "futex_waitv",     "io_getevents", "io_uring_enter",  "msgrcv",          "nanosleep",
+    "pause",           "poll",         "ppoll",           "pselect6",        "rt_sigsuspend",
+    "rt_sigtimedwait", "select",       "semtimedop",      "wait4",           "waitid"};
+// Calls that wait for a socket, a pipe or a disk, or copy for as long as they last.
+constexpr std::string_view kCopyingCalls[] = {"open",    "openat", "openat2", "pread64",  "preadv",
+                                              "preadv2", "read",   "readv",   "sendfile", "sendmmsg",
+                                              "sendmsg", "sendto", "splice",  "write",    "writev"};
+// A thread hardly runs for so long within one of them without a fault or another event.
+constexpr uint64_t kLongCallNano = 1'000'000;
+constexpr uint64_t kLongCopyNano = 10'000'000;
+
+uint64_t longest_run_in(std::string_view call_name) {
+  if (std::ranges::count(kBlockingCalls, call_name) != 0) return kLongCallNano;
+  return std::ranges::count(kCopyingCalls, call_name) != 0 ? kLongCopyNano : 0;
+}
+
+// 0: it is no call, or one that may run for as long as it lasts.
+uint64_t longest_run_in(const KernelEvent& event) {
+  constexpr int32_t kMostCalls = 1024;
+  static const auto kLongest = [] {
+    std::array<uint64_t, kMostCalls> longest{};
+    for (int32_t number = 0; number < kMostCalls; ++number)
+      longest[static_cast<size_t>(number)] = longest_run_in(syscall_name(number));
+    return longest;
+  }();
+  const bool is_call = event.kind == KernelEventKind::kSyscall || event.kind == KernelEventKind::kSyscallUnderWay;
+  const bool is_known = is_call && event.syscall >= 0 && event.syscall < kMostCalls;
+  return is_known ? kLongest[static_cast<size_t>(event.syscall)] : 0;
+}
 
 struct Sign {
   uint64_t nano = 0;
@@ -77,6 +116,12 @@ ThreadState after_leaving(SwitchReason reason) {
   return ThreadState::kUnknown;
 }
 
+// sched_yield() is not told apart from preemption.
+RunnableCause cause_of_leaving(const KernelEvent& event) {
+  if (event.reason != SwitchReason::kPreempted) return RunnableCause::kWoken;
+  return event.other_tid == 0 ? RunnableCause::kThrottled : RunnableCause::kPreemptedOrThrottled;
+}
+
 // What must have been before a sign that is the first.
 ThreadState before_sign(SignKind kind) {
   switch (kind) {
@@ -103,7 +148,7 @@ class Machine {
     const Sign* earlier = first == signs_.begin() ? nullptr : &*(first - 1);
     begin(first == signs_.end() ? nullptr : &*first, earlier, ran_by_others);
     for (auto sign = first; sign != signs_.end() && sign->nano < window_.to_nano && !ended_; ++sign) take(*sign);
-    if (!ended_) close(exits_ && last_ != nullptr ? last_nano_ : window_.to_nano);
+    if (!ended_) end(exits_ && last_ != nullptr ? last_nano_ : window_.to_nano);
     return std::move(states_);
   }
 
@@ -113,12 +158,20 @@ class Machine {
     if (first == nullptr && exits_) return void(ended_ = true);
     if (first == nullptr) return begin_silent(earlier, ran_by_others);
     if (first->kind == SignKind::kStarted) return void(now_.begin_nano = first->nano);
-    now_.state = before_sign(first->kind);
+    const bool came_within = earlier != nullptr && earlier->kind == SignKind::kCame;
+    const bool slept = ends_earlier_call(*first) && !came_within;
+    now_.state = slept ? ThreadState::kUnknown : before_sign(first->kind);
     if (first->event != nullptr && now_.state == ThreadState::kRunning) now_.cpu = first->event->cpu;
     if (now_.state == ThreadState::kBlocked && earlier != nullptr && earlier->kind == SignKind::kLeft &&
         is_blocked(after_leaving(earlier->event->reason))) {
       now_.state = after_leaving(earlier->event->reason);
     }
+  }
+
+  bool ends_earlier_call(const Sign& sign) const {
+    const KernelEvent& event = *sign.event;
+    return event.kind == KernelEventKind::kSyscall && sign.kind == SignKind::kRan && sign.nano == event.end_nano &&
+           event.monotonic_nano < window_.from_nano;
   }
 
   // No event at all: it has not left a processor, nor come to one.
@@ -173,15 +226,32 @@ class Machine {
   }
 
   void ran(const Sign& sign) {
-    if (now_.state == ThreadState::kRunning) return;
-    doubt();
-    change(sign, {.state = ThreadState::kRunning, .guessed = true, .cpu = sign.event->cpu});
+    const uint64_t longest_nano = sign.nano == sign.event->monotonic_nano ? longest_run_in(*sign.event) : 0;
+    const uint64_t call_end_nano = longest_nano != 0 ? sign.event->end_nano : call_end_nano_;
+    if (now_.state != ThreadState::kRunning) doubt();
+    if (slept_in_call(sign.nano)) doubt_call();
+    if (now_.state != ThreadState::kRunning)
+      change(sign, {.state = ThreadState::kRunning, .guessed = true, .cpu = sign.event->cpu});
+    // Also after a page fault within the call.
+    call_nano_ = sign.nano < call_end_nano ? sign.nano : 0;
+    call_end_nano_ = call_end_nano;
+    if (longest_nano != 0) longest_run_nano_ = longest_nano;
+  }
+
+  // Whether it is within a call that blocks, and is only said to run because it is not said that it left.
+  bool slept_in_call(uint64_t now_nano) const {
+    return call_nano_ != 0 && now_.state == ThreadState::kRunning && now_nano - call_nano_ >= longest_run_nano_;
+  }
+  void doubt_call() {
+    const KernelEvent* start = now_.start;
+    close(call_nano_);
+    now_ = {.guessed = true, .begin_nano = call_nano_, .start = start};
   }
 
   void left(const Sign& sign) {
     if (now_.state != ThreadState::kRunning) doubt();
     ThreadState next = after_leaving(sign.event->reason);
-    change(sign, {.state = next, .preempted = next == ThreadState::kRunnable, .before = last_});
+    change(sign, {.state = next, .cause = cause_of_leaving(*sign.event), .before = last_});
     ended_ = sign.event->reason == SwitchReason::kEnded;
   }
 
@@ -189,10 +259,17 @@ class Machine {
   void doubt() { now_ = {.guessed = true, .begin_nano = now_.begin_nano, .start = now_.start}; }
 
   void change(const Sign& sign, StateInterval next) {
+    call_nano_ = 0;
+    call_end_nano_ = 0;
     close(sign.nano);
     now_ = next;
     now_.begin_nano = sign.nano;
     now_.start = sign.event;
+  }
+
+  void end(uint64_t end_nano) {
+    if (slept_in_call(end_nano)) doubt_call();
+    close(end_nano);
   }
 
   void close(uint64_t end_nano) {
@@ -206,6 +283,10 @@ class Machine {
   StateInterval now_;
   const KernelEvent* last_ = nullptr;
   uint64_t last_nano_ = 0;
+  // Within a call that blocks, of which nothing was said since but that it ran at this moment; 0: none.
+  uint64_t call_nano_ = 0;
+  uint64_t call_end_nano_ = 0;
+  uint64_t longest_run_nano_ = 0;  // within it
   bool exits_ = false;
   bool ended_ = false;
 };

@@ -9,7 +9,10 @@
 //  - A change that cannot follow the state (it leaves, and did not run) says that one is missing: from the last
 //    thing that is certain until then the state is kUnknown.
 //  - A thread ends when it leaves for good; where that is not told, with the last that is said of it after its exit.
-//  - A system call, or a page fault, is proof that the thread ran at that moment.
+//  - A system call, or a page fault, is proof that the thread ran at that moment. Within a call it may have slept: of a
+//    call that began before [from, to), of one that blocks as a rule (poll, futex) and lasted for a millisecond, and of
+//    one that blocks or copies (read, sendto) and lasted for ten, the state is kUnknown where no change was told of.
+//  - A thread that leaves although it would run on is kPreemptedOrThrottled, or kThrottled where nothing else came.
 //  - A thread that comes without having been woken was woken all the same: that change comes too early for the state
 //    sometimes, and is no loss.
 // Thread safety: pure functions. Ownership: results point to the events that were given. Units: nanoseconds of the
@@ -30,7 +33,7 @@ namespace fathom::query {
 enum class ThreadState : uint8_t {
   kUnknown,
   kRunning,
-  kRunnable,         // waits for a processor: woken, or preempted
+  kRunnable,         // waits for a processor: RunnableCause
   kSleeping,         // until somebody wakes it
   kUninterruptible,  // mostly: waits for a disk
   kBlocked,          // one of these two; which is not known
@@ -45,10 +48,18 @@ inline bool is_blocked(ThreadState state) {
   return state >= ThreadState::kSleeping;
 }
 
+// Why a thread waits for a processor.
+enum class RunnableCause : uint8_t {
+  kWoken,                 // or made; also: not known
+  kPreempted,             // it would have run on; threads of its own process had its processor (processor_use.h)
+  kPreemptedOrThrottled,  // it would have run on; the CPU quota of its control group may have been used up
+  kThrottled,             // so it is, most likely: it would have run on, and its processor had nothing else to run
+};
+
 struct StateInterval {
   ThreadState state = ThreadState::kUnknown;
-  bool guessed = false;    // see above
-  bool preempted = false;  // kRunnable: it would have run on
+  bool guessed = false;                         // see above
+  RunnableCause cause = RunnableCause::kWoken;  // of kRunnable
   uint64_t begin_nano = 0;
   uint64_t end_nano = 0;
   uint16_t cpu = 0;                              // of kRunning
@@ -69,12 +80,17 @@ struct StateWindow {
 std::vector<StateInterval> thread_states(std::span<const capture::KernelEvent* const> events, const StateWindow& window,
                                          std::span<const uint64_t> ran_nano = {});
 
+// How long each state lasted.
+using StateNano = std::array<uint64_t, kThreadStates>;
+
 // How long each state lasted within [begin, end), and the longest wait there (nothing: there was none): state_index.h.
 struct StateTotals {
-  std::array<uint64_t, kThreadStates> nano{};
+  StateNano nano{};
+  StateNano guessed_nano{};                   // of it, what was guessed; of kUnknown nothing
   std::optional<StateInterval> longest_wait;  // cut to [begin, end)
 
   uint64_t of(ThreadState state) const { return nano[static_cast<size_t>(state)]; }
+  uint64_t guessed_of(ThreadState state) const { return guessed_nano[static_cast<size_t>(state)]; }
 };
 
 }  // namespace fathom::query

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "query/timeline/state_index.h"
+#include "query/timeline/syscall_names.h"
 
 namespace fathom::query {
 namespace {
@@ -14,8 +15,14 @@ using capture::KernelEvent;
 using capture::KernelEventKind;
 using capture::SwitchReason;
 
-KernelEvent left(uint64_t at, SwitchReason reason, uint16_t cpu = 0) {
-  return {.kind = KernelEventKind::kSwitchedOut, .reason = reason, .cpu = cpu, .monotonic_nano = at};
+// `next`: who came then; 0: nobody.
+KernelEvent left(uint64_t at, SwitchReason reason, uint16_t cpu = 0, int32_t next = 9) {
+  return {.kind = KernelEventKind::kSwitchedOut,
+          .reason = reason,
+          .cpu = cpu,
+          .monotonic_nano = at,
+          .other_pid = next,
+          .other_tid = next};
 }
 KernelEvent came(uint64_t at, uint16_t cpu = 0) {
   return {.kind = KernelEventKind::kSwitchedIn, .cpu = cpu, .monotonic_nano = at};
@@ -40,6 +47,8 @@ std::vector<StateInterval> states_of(const std::vector<KernelEvent>& events, Sta
   return thread_states(pointers, window, ran);
 }
 
+constexpr const char* kCauseTexts[] = {"", " preempted", " preempted or throttled", " throttled"};
+
 // "running 0-10 cpu 1, sleeping? 10-20 <7": a question mark says that it is guessed, < who woke it.
 std::string text_of(const std::vector<StateInterval>& states) {
   std::string text;
@@ -48,7 +57,7 @@ std::string text_of(const std::vector<StateInterval>& states) {
     text += " " + std::to_string(state.begin_nano) + "-" + std::to_string(state.end_nano);
     if (state.state == ThreadState::kRunning && state.cpu != 0) text += " cpu " + std::to_string(state.cpu);
     if (state.waker != nullptr && is_blocked(state.state)) text += " <" + std::to_string(state.waker->other_tid);
-    if (state.preempted) text += " preempted";
+    text += kCauseTexts[static_cast<size_t>(state.cause)];
   }
   return text;
 }
@@ -63,10 +72,16 @@ TEST(ThreadStates, AWaitIsSleepThenAQueueThenAProcessor) {
 }
 
 TEST(ThreadStates, TheReasonSaysWhatFollows) {
-  EXPECT_EQ(told({came(0), left(10, SwitchReason::kPreempted), came(20), left(30, SwitchReason::kUninterruptible),
-                  woken(40, 8), came(50), left(60, SwitchReason::kStopped), woken(70, 9), came(80)}),
-            "running 0-10, runnable 10-20 preempted, running 20-30, uninterruptible 30-40 <8, runnable 40-50, "
-            "running 50-60, stopped 60-70 <9, runnable 70-80, running 80-100");
+  EXPECT_EQ(
+      told({came(0), left(10, SwitchReason::kPreempted), came(20), left(30, SwitchReason::kUninterruptible),
+            woken(40, 8), came(50), left(60, SwitchReason::kStopped), woken(70, 9), came(80)}),
+      "running 0-10, runnable 10-20 preempted or throttled, running 20-30, uninterruptible 30-40 <8, runnable 40-50, "
+      "running 50-60, stopped 60-70 <9, runnable 70-80, running 80-100");
+}
+
+TEST(ThreadStates, AnIdleProcessorIsNotPreemption) {
+  EXPECT_EQ(told({came(0), left(10, SwitchReason::kPreempted, 0, 0), came(20), left(30, SwitchReason::kSleeps, 0, 0)}),
+            "running 0-10, runnable 10-20 throttled, running 20-30, sleeping 30-100");
 }
 
 TEST(ThreadStates, AThreadThatEndedHasNoStateAnyMore) {
@@ -101,6 +116,56 @@ TEST(ThreadStates, WhatIsBeforeTheWindowHelpsToGuess) {
             "uninterruptible? 50-60 <7, runnable 60-100");
   EXPECT_EQ(told({left(10, SwitchReason::kSleeps)}, {50, 100}), "sleeping? 50-100");
   EXPECT_EQ(told({left(10, SwitchReason::kEnded)}, {50, 100}), "");
+}
+
+KernelEvent named_call(std::string_view name, uint64_t begin, uint64_t end) {
+  KernelEvent event = call(begin, end);
+  while (syscall_name(event.syscall) != name) ++event.syscall;
+  return event;
+}
+KernelEvent poll(uint64_t begin, uint64_t end) {
+  return named_call("poll", begin, end);
+}
+
+TEST(ThreadStates, WithinACallThatBlocksItIsNotSaidToRun) {
+  constexpr uint64_t kMilli = 1'000'000;
+  const StateWindow window{10 * kMilli, 100 * kMilli};
+  EXPECT_EQ(told({poll(5 * kMilli, 50 * kMilli)}, window), "unknown? 10000000-50000000, running? 50000000-100000000")
+      << "it began before";
+  EXPECT_EQ(told({poll(20 * kMilli, 60 * kMilli), left(90 * kMilli, SwitchReason::kSleeps)}, window),
+            "running? 10000000-20000000, unknown? 20000000-60000000, running? 60000000-90000000, "
+            "sleeping 90000000-100000000")
+      << "its changes are missing";
+  EXPECT_EQ(told({poll(20 * kMilli, 60 * kMilli), left(20 * kMilli + 5, SwitchReason::kSleeps), woken(59 * kMilli),
+                  came(59 * kMilli + 1)},
+                 window),
+            "running? 10000000-20000005, sleeping 20000005-59000000 <7, runnable 59000000-59000001, "
+            "running 59000001-100000000")
+      << "nothing is missing";
+  EXPECT_EQ(told({poll(20 * kMilli, 20 * kMilli + 900)}, window), "running? 10000000-100000000") << "too short";
+  EXPECT_EQ(told({poll(20 * kMilli, 60 * kMilli), of_kind(KernelEventKind::kUserFault, 20 * kMilli + 9)}, window),
+            "running? 10000000-20000009, unknown? 20000009-60000000, running? 60000000-100000000")
+      << "a page fault says nothing of the rest of the call";
+  KernelEvent still = poll(20 * kMilli, 100 * kMilli);
+  still.kind = KernelEventKind::kSyscallUnderWay;
+  EXPECT_EQ(told({still}, window), "running? 10000000-20000000, unknown? 20000000-100000000") << "not over";
+}
+
+TEST(ThreadStates, ALongReadMayHaveWaited) {
+  constexpr uint64_t kMilli = 1'000'000;
+  const StateWindow window{10 * kMilli, 2'000 * kMilli};
+  for (std::string_view name : {"read", "readv", "pread64", "sendto", "sendmsg", "write", "splice", "openat"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(told({named_call(name, 20 * kMilli, 1'020 * kMilli)}, window),
+              "running? 10000000-20000000, unknown? 20000000-1020000000, running? 1020000000-2000000000");
+    EXPECT_EQ(told({named_call(name, 20 * kMilli, 29 * kMilli)}, window), "running? 10000000-2000000000")
+        << "it may have copied for as long";
+  }
+  EXPECT_EQ(
+      told({named_call("read", 20 * kMilli, 36 * kMilli), of_kind(KernelEventKind::kUserFault, 28 * kMilli)}, window),
+      "running? 10000000-2000000000")
+      << "a page fault within says that it copied";
+  EXPECT_EQ(told({named_call("getpid", 20 * kMilli, 1'020 * kMilli)}, window), "running? 10000000-2000000000");
 }
 
 TEST(ThreadStates, AThreadOfWhichNothingIsSaidIsUnknown) {
@@ -219,7 +284,7 @@ TEST(ThreadStates, WithoutLossTheTruthComesBack) {
       truth += (truth.empty() ? "" : ", ") + ("running " + std::to_string(at) + "-" + std::to_string(leaves));
       uint64_t comes = leaves + 1 + random() % 100;
       if (reason == SwitchReason::kPreempted) {
-        truth += ", runnable " + std::to_string(leaves) + "-" + std::to_string(comes) + " preempted";
+        truth += ", runnable " + std::to_string(leaves) + "-" + std::to_string(comes) + " preempted or throttled";
       } else {
         uint64_t wakes = leaves + 1 + random() % 100;
         comes = wakes + 1 + random() % 100;

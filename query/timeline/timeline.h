@@ -7,13 +7,16 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "capture/capture.h"
 #include "query/snapshots/snapshot_index.h"
+#include "query/timeline/origin.h"
 #include "query/timeline/thread_states.h"
+#include "query/timeline/wait_sums.h"
 #include "store/capture_store.h"
 
 namespace fathom::query {
@@ -38,9 +41,12 @@ struct TimelineSpan {
   uint64_t begin_unix_nano = 0;
   uint64_t end_unix_nano = 0;   // of an open one: when its capture was made
   bool open = false;            // it was not over, and has not been stored since
-  bool guessed_thread = false;  // no event and no slot says so (span_places.h)
+  bool guessed_thread = false;  // nothing says so (span_places.h)
+  uint32_t start_tid = 0;       // of one that ended on another thread than it started on: the two; else 0
+  uint32_t end_tid = 0;
   StateTotals totals;           // of its thread, while it lasted
   std::string_view longest_in;  // what the longest wait was in: a system call, "page fault"; empty: not known
+  WaitSums waits;               // as the totals
 };
 
 struct TimelineEvent {
@@ -59,6 +65,7 @@ struct TimelineCall {
   const capture::KernelEvent* event = nullptr;
   bool begin_known = true;
   StateTotals totals;
+  WaitSums waits;  // where there is more than one, and one for a processor; all of them are in this call
 };
 
 struct TimelineFault {
@@ -94,17 +101,30 @@ struct TimelineThread {
   uint64_t left_out = 0;          // beyond the limit of items
   std::vector<TimelineGap> gaps;  // where they are
   StateTotals totals;
+  WaitSums waits;
+  uint64_t ended_waits_nano = 0;  // how long threads of the trace waited for it, or for what it ended (thread_order.h)
+};
+
+// Why a process has no capture of this request.
+struct NoCapture {
+  std::string_view reason;                               // a SkipReason's name, or one of no_capture.h
+  std::string explanation;                               // for people
+  std::string node;                                      // whose agent says so; empty: none does
+  std::optional<CaptureTrigger> trigger = std::nullopt;  // that was skipped
+  bool is_partial = false;                               // there are captures of it, but not of all of its time
 };
 
 struct TimelineProcess {
-  store::NodeId node_id;  // zero: no capture of it
+  store::NodeId node_id;  // zero: not known, then nothing of it is captured
   std::string host_name;
   std::string service;
-  uint32_t pid = 0;
-  std::vector<size_t> captures;         // indexes, by begin of their windows
-  std::vector<TimelineThread> threads;  // by tid
-  std::vector<TimelineSpan> spans;      // whose thread is not known
-  uint64_t other_threads = 0;           // that are not listed
+  uint32_t pid = 0;                                    // as its node numbers it, where the node is known
+  std::vector<size_t> captures;                        // indexes, by begin of their windows
+  bool captures_left_out = false;                      // as Timeline::left_out_of
+  std::vector<TimelineThread> threads;                 // those that explain the request first (thread_order.h)
+  std::vector<TimelineSpan> spans;                     // whose thread is not known
+  uint64_t other_threads = 0;                          // that are not listed
+  std::optional<NoCapture> no_capture = std::nullopt;  // as no_capture.h has it
 };
 
 struct Timeline {
@@ -114,6 +134,8 @@ struct Timeline {
   bool complete = false;
   uint64_t left_out = 0;
   std::vector<TimelineCapture> captures;
+  uint64_t captures_left_out = 0;  // of other requests; a search for them that failed counts as one
+  std::set<Origin> left_out_of;    // whose time other requests' captures may have, but are left out or not searched for
   std::vector<TimelineProcess> processes;
   std::vector<SharedSummary> snapshots;  // of the trace
   store::StoredTrace trace;

@@ -1,6 +1,7 @@
 // The document of a timeline (docs/api.md): times are offsets from its start, which is exact as a text.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "net/json_writer.h"
@@ -18,6 +19,10 @@ using capture::FieldType;
 using capture::KernelEvent;
 using net::JsonWriter;
 
+// A trace may have tens of thousands of spans, and the limit of items does not count them.
+constexpr size_t kFewWaitSums = 3;
+constexpr uint64_t kMostSpansWithMoreSums = 1'000;
+
 class TimelineDocument {
  public:
   TimelineDocument(const Timeline& timeline, store::QueryBudget& budget) : timeline_(timeline), meter_(budget) {}
@@ -30,6 +35,7 @@ class TimelineDocument {
     json_.member("complete", timeline_.complete);
     json_.member("truncated", timeline_.left_out > 0).member("left_out", timeline_.left_out);
     write_list("captures", timeline_.captures, [this](const auto& capture) { write_capture_of(capture); });
+    if (timeline_.captures_left_out > 0) json_.member("captures_left_out", timeline_.captures_left_out);
     write_list("processes", timeline_.processes, [this](const auto& process) { write_process(process); });
     write_snapshots(json_, timeline_.snapshots);
     json_.end_object();
@@ -79,6 +85,7 @@ class TimelineDocument {
     json_.begin_object().member("host_name", std::string_view(process.host_name));
     if (!process.node_id.is_zero()) json_.member("node_id", std::string_view(process.node_id.hex()));
     json_.member("service", std::string_view(process.service)).member("pid", process.pid);
+    if (process.no_capture) write_no_capture(*process.no_capture);
     json_.key("captures").begin_array();
     for (size_t index : process.captures) json_.number(index);
     json_.end_array();
@@ -87,11 +94,22 @@ class TimelineDocument {
     json_.member("other_threads", process.other_threads).end_object();
   }
 
+  void write_no_capture(const NoCapture& none) {
+    json_.key("no_capture").begin_object().member("reason", none.reason);
+    json_.member("explanation", std::string_view(none.explanation));
+    member_if("node", none.node);
+    if (none.trigger) json_.member("trigger", name_of(*none.trigger));
+    if (none.is_partial) json_.member("partial", true);
+    json_.end_object();
+  }
+
   void write_thread(const TimelineThread& thread) {
     json_.begin_object().member("tid", thread.tid).member("name", thread.name).member("of_trace", thread.of_trace);
     offset(thread.begin_unix_nano);
     json_.member("duration_nano", thread.end_unix_nano - thread.begin_unix_nano);
     write_totals(thread.totals, "");
+    write_waits(thread.waits);
+    if (thread.ended_waits_nano > 0) json_.member("ended_waits_nano", thread.ended_waits_nano);
     write_spans(thread.spans);
     write_list("events", thread.events, [this](const auto& event) { write_event(event); });
     write_list("states", thread.states, [this](const auto& state) { write_state(state.interval, state.in); });
@@ -134,7 +152,9 @@ class TimelineDocument {
     json_.member("duration_nano", span.end_unix_nano - span.begin_unix_nano);
     flag_if("open", span.open);
     flag_if("thread_guessed", span.guessed_thread);
+    if (span.end_tid != 0) json_.member("start_tid", span.start_tid).member("end_tid", span.end_tid);
     write_totals(span.totals, span.longest_in);
+    write_span_waits(span.waits);
     json_.end_object();
   }
 
@@ -144,14 +164,21 @@ class TimelineDocument {
     for (uint64_t nano : totals.nano) known = known || nano > 0;
     if (!known) return;
     json_.key("state_totals").begin_object();
-    for (size_t i = 0; i < kThreadStates; ++i) {
-      std::string name = std::string(thread_state_name(static_cast<ThreadState>(i))) + "_nano";
-      if (totals.nano[i] > 0) json_.member(name, totals.nano[i]);
-    }
+    write_nano(totals.nano, "_nano");
+    write_nano(totals.guessed_nano, "_guessed_nano");
+    const uint64_t guessed_nano = std::accumulate(totals.guessed_nano.begin(), totals.guessed_nano.end(), uint64_t{0});
+    if (guessed_nano > 0) json_.member("guessed_nano", guessed_nano);
     json_.end_object();
     if (totals.longest_wait) {
       json_.key("longest_wait");
       write_state(*totals.longest_wait, longest_in);
+    }
+  }
+
+  void write_nano(const StateNano& nano, std::string_view suffix) {
+    for (size_t i = 0; i < kThreadStates; ++i) {
+      if (nano[i] == 0) continue;
+      json_.member(std::string(thread_state_name(static_cast<ThreadState>(i))).append(suffix), nano[i]);
     }
   }
 
@@ -160,18 +187,55 @@ class TimelineDocument {
     offset(interval.begin_nano);
     json_.member("duration_nano", interval.duration_nano());
     if (interval.state == ThreadState::kRunning) json_.member("cpu", interval.cpu);
-    flag_if("preempted", interval.preempted);
+    write_cause(interval.cause);
     flag_if("guessed", interval.guessed);
     member_if("in", in);
     if (interval.waker != nullptr) write_waker(*interval.waker);
     json_.end_object();
   }
 
-  void write_waker(const KernelEvent& waker) {
+  void write_waits(const WaitSums& waits) {
+    flag_if("waits_left_out", waits.left_out);
+    if (waits.sums.empty()) return;  // more of them are then none
+    write_list("waits", waits.sums, [this](const WaitSum& sum) { write_wait_sum(sum); });
+    if (waits.more_count == 0) return;
+    json_.key("more_waits").begin_object().member("count", waits.more_count);
+    json_.member("total_nano", waits.more_nano).end_object();
+  }
+
+  void write_span_waits(const WaitSums& waits) {
+    const bool has_more = waits.sums.size() > kFewWaitSums;
+    if (!has_more || spans_with_more_sums_++ < kMostSpansWithMoreSums) return write_waits(waits);
+    WaitSums few = waits;
+    few.keep(kFewWaitSums);
+    write_waits(few);
+  }
+
+  void write_wait_sum(const WaitSum& sum) {
+    json_.begin_object().member("state", thread_state_name(sum.longest.state));
+    write_cause(sum.longest.cause);
+    member_if("in", sum.in);
+    // Mostly each of several interrupts came while another thread ran.
+    if (sum.longest.waker != nullptr) write_waker(*sum.longest.waker, sum.count == 1);
+    json_.member("count", sum.count).member("total_nano", sum.total_nano);
+    json_.member("longest_nano", sum.longest.duration_nano());
+    offset(sum.longest.begin_nano, "longest_offset_nano");
+    if (sum.guessed_nano > 0) json_.member("guessed_nano", sum.guessed_nano);
+    json_.end_object();
+  }
+
+  // "preempted" is what a quota cannot have caused.
+  void write_cause(RunnableCause cause) {
+    flag_if("preempted", cause == RunnableCause::kPreempted);
+    if (cause == RunnableCause::kPreemptedOrThrottled) json_.member("throttled", std::string_view("possible"));
+    if (cause == RunnableCause::kThrottled) json_.member("throttled", std::string_view("likely"));
+  }
+
+  void write_waker(const KernelEvent& waker, bool name_of_interrupted = true) {
     json_.key("waker").begin_object();
     if (waker.other_tid == 0) {
       json_.member("interrupt", true);
-      member_if("name", waker.other_name);
+      if (name_of_interrupted) member_if("name", waker.other_name);
     } else {
       json_.member("pid", waker.other_pid).member("tid", waker.other_tid);
       json_.member("name", std::string_view(waker.other_name));
@@ -257,6 +321,7 @@ class TimelineDocument {
     json_.key("arguments").begin_array();
     for (uint64_t argument : event.arguments) json_.string(std::to_string(argument));
     json_.end_array();
+    member_if("operation", call_operation(event));
     if (event.kind == capture::KernelEventKind::kSyscallUnderWay) {
       json_.member("under_way", true);
     } else {
@@ -265,6 +330,7 @@ class TimelineDocument {
     }
     flag_if("begin_unknown", !call.begin_known);
     write_totals(call.totals, "");
+    write_waits(call.waits);
     json_.end_object();
   }
 
@@ -282,6 +348,7 @@ class TimelineDocument {
 
   const Timeline& timeline_;
   std::map<const capture::Tracepoint*, std::vector<bool>> repeated_keys_;
+  uint64_t spans_with_more_sums_ = 0;  // than kFewWaitSums
   std::string out_;
   Meter meter_;
   JsonWriter json_{out_};

@@ -30,6 +30,7 @@ struct TimelineQuery {
   std::optional<store::CaptureId> capture;  // only this one
   bool all = false;                         // threads and events of other requests, too, and all of the windows
   size_t most_items = kTimelineItems;       // events, states, system calls and page faults together
+  uint64_t now_unix_nano = 0;               // when it is asked
 };
 
 Result<Timeline> build_timeline(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget);

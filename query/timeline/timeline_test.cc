@@ -108,6 +108,25 @@ TEST_F(TimelineTest, AThreadThatServesAnotherRequestIsNotListedUnlessAskedFor) {
   EXPECT_FALSE(timeline.processes[0].threads[1].of_trace);
 }
 
+// The thread that ended the wait stands behind those of the trace, whatever its number.
+TEST_F(TimelineTest, WhoEndedTheWaitsOfTheRequestStandsBeforeOtherThreads) {
+  capture::Capture content = sample_capture();
+  content.threads.insert(content.threads.begin(), capture::Thread{.tid = 4711, .name = "main"});
+  store::CaptureInfo info = sample_capture_info(4);
+  sample_.add_capture(info, capture::encode(content));
+  TimelineQuery query = of_trace();
+  query.capture = info.id;
+  query.all = true;
+  const Timeline timeline = built(query);
+  const auto& threads = timeline.processes.at(0).threads;
+  ASSERT_EQ(threads.size(), 3u);
+  EXPECT_EQ(threads[0].tid, 4712u);
+  EXPECT_EQ(threads[1].name, "flush-7");
+  EXPECT_EQ(threads[1].ended_waits_nano, 779'800'000u);
+  EXPECT_EQ(threads[2].name, "main");
+  EXPECT_NE(json_of(timeline).find("\"ended_waits_nano\":779800000,"), std::string::npos);
+}
+
 TEST_F(TimelineTest, ASpanSaysWhereItsTimeWent) {
   const Timeline timeline = built(of_trace());
   const TimelineSpan& root = timeline.processes[0].threads[0].spans[0];

@@ -42,6 +42,12 @@ Counter& dropped_capture_bytes(std::string_view reason) {
                  label("reason", reason));
 }
 
+Counter& dropped_skipped(std::string_view reason) {
+  return counter("fathom_dropped_skipped_captures_total",
+                 "Reports of skipped captures that retention dropped, or that were not stored",
+                 label("reason", reason));
+}
+
 Counter& orphaned_contents() {
   return counter("fathom_capture_orphans_total", "Files that no capture refers to, removed at a start");
 }
@@ -56,6 +62,10 @@ Gauge& captures_kept() {
 
 Gauge& capture_bytes_kept() {
   return gauge("fathom_capture_bytes", "What captures take of their budget");
+}
+
+Gauge& skipped_kept() {
+  return gauge("fathom_skipped_captures", "Reports of skipped captures that are stored");
 }
 
 Gauge& captures_damaged() {
@@ -73,6 +83,7 @@ void register_capture_counters() {
   for (const char* reason : {"disk_nearly_full", "not_writable", "writers", "write_failed"}) refused_captures(reason);
   for (const char* reason : {"invalid", "too_large", "other_content", "not_as_announced"}) rejected_captures(reason);
   for (const char* reason : {"idle", "unfinished"}) abandoned_captures(reason);
+  for (const char* reason : {"age", "size", "limit", "invalid", "refused"}) dropped_skipped(reason);
   for (const char* reason : {"age", "size"}) {
     dropped_captures(reason);
     dropped_capture_bytes(reason);
@@ -84,6 +95,7 @@ void register_capture_counters() {
   lost_captures();
   captures_kept();
   capture_bytes_kept();
+  skipped_kept();
   captures_damaged();
   capture_finish_durations();
 }

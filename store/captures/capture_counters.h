@@ -16,10 +16,12 @@ Counter& rejected_captures(std::string_view reason);   // invalid, too_large, ot
 Counter& abandoned_captures(std::string_view reason);  // idle, unfinished
 Counter& dropped_captures(std::string_view reason);    // age, size
 Counter& dropped_capture_bytes(std::string_view reason);
+Counter& dropped_skipped(std::string_view reason);  // age, size, limit, invalid, refused
 Counter& orphaned_contents();
 Counter& lost_captures();
 Gauge& captures_kept();
 Gauge& capture_bytes_kept();
+Gauge& skipped_kept();
 Gauge& captures_damaged();
 MetricHistogram& capture_finish_durations();
 

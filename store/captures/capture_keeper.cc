@@ -14,6 +14,11 @@ namespace {
 
 constexpr size_t kDropsPerWrite = 256;
 
+// What capture_charge_bytes() has beside the capture's own page.
+uint64_t content_charge_bytes(uint64_t size_bytes) {
+  return capture_charge_bytes(size_bytes) - capture_charge_bytes(0);
+}
+
 AppendResult retryable(std::string message) {
   return {AppendOutcome::kRetryable, std::move(message), false};
 }
@@ -37,7 +42,7 @@ Result<> CaptureKeeper::room_for(uint64_t bytes) {
 }
 
 uint64_t CaptureKeeper::most_bytes() const {
-  uint64_t most = engine_.options.capture_most_bytes, budget = engine_.options.capture_bytes;
+  uint64_t most = engine_.options.capture_most_bytes, budget = budget_without_skipped(engine_.options.capture_bytes);
   if (budget == 0 || capture_charge_bytes(most) <= budget) return most;
   uint64_t own_page = capture_charge_bytes(0);
   return budget < own_page ? 0 : (budget - own_page) / own_page * own_page;
@@ -47,17 +52,44 @@ AppendResult CaptureKeeper::keep(const CaptureInfo& info, BlobWriter& content) {
   std::lock_guard lock(mutex_);
   Result<std::optional<CaptureInfo>> stored = table_.get(info.id);
   if (!stored) return retryable(stored.error().message);
-  if (*stored) return keep_again(**stored, info, content);
+  return *stored ? keep_again(**stored, info, &content) : add(info, &content);
+}
+
+bool CaptureKeeper::has_content(const CaptureInfo& announced) const {
+  if (announced.sha256.is_zero() || announced.size_bytes == 0 || is_damaged(announced.sha256)) return false;
+  const Result<std::optional<uint64_t>> bytes = table_.content_bytes(announced.sha256);
+  return bytes.ok() && *bytes == announced.size_bytes;
+}
+
+// Retention may have dropped what there was when the upload began.
+AppendResult CaptureKeeper::keep_known(CaptureInfo info) {
+  std::lock_guard lock(mutex_);
+  Result<std::optional<CaptureInfo>> stored = table_.get(info.id);
+  if (!stored) return retryable(stored.error().message);
+  if (*stored) return keep_again(**stored, info, nullptr);
+  Result<std::optional<uint64_t>> bytes = table_.content_bytes(info.sha256);
+  if (!bytes) return retryable(bytes.error().message);
+  if (!*bytes || is_damaged(info.sha256)) return retryable("the content of the capture is gone; send it again");
+  info.size_bytes = **bytes;
+  return add(info, nullptr);
+}
+
+AppendResult CaptureKeeper::add(const CaptureInfo& info, BlobWriter* content) {
+  Result<bool> shares = table_.refers_to(info.sha256);
+  if (!shares) return retryable(shares.error().message);
   rocksdb::WriteBatch batch;
-  Result<std::vector<CaptureInfo>> dropped = oldest(beyond_budget(capture_charge_bytes(info.size_bytes)), batch);
+  const uint64_t bytes_more = capture_charge_bytes(*shares ? 0 : info.size_bytes);
+  Result<std::vector<CaptureInfo>> dropped = oldest(beyond_budget(bytes_more, info.sha256), batch);
   if (!dropped) return retryable(dropped.error().message);
-  Result<> written = place(info.sha256, content);
+  Result<> written = content != nullptr ? place(info.sha256, *content) : Result<>();
   table_.put(info, batch);
   if (written) written = write(batch);
   if (!written) {
     refused_captures("write_failed").add();
     return retryable(written.error().message);
   }
+  // Before those that go are counted: one of them may be the one whose content this is.
+  if (*shares) share(info.sha256, info.size_bytes);
   forget(*dropped, "size");
   count(info);
   stored_captures().add();
@@ -65,12 +97,12 @@ AppendResult CaptureKeeper::keep(const CaptureInfo& info, BlobWriter& content) {
 }
 
 // What is stored and whole needs nothing; the content of what is damaged is welcome.
-AppendResult CaptureKeeper::keep_again(const CaptureInfo& stored, const CaptureInfo& info, BlobWriter& content) {
+AppendResult CaptureKeeper::keep_again(const CaptureInfo& stored, const CaptureInfo& info, BlobWriter* content) {
   if (stored.sha256 != info.sha256) {
     rejected_captures("other_content").add();
     return {AppendOutcome::kRejected, "a capture with this id and other content is stored", false};
   }
-  if (Result<> placed = place(info.sha256, content); !placed) {
+  if (Result<> placed = content != nullptr ? place(info.sha256, *content) : Result<>(); !placed) {
     refused_captures("write_failed").add();
     return retryable(placed.error().message);
   }
@@ -103,14 +135,30 @@ Result<std::vector<CaptureInfo>> CaptureKeeper::oldest(const Wanted& wanted, roc
   return found;
 }
 
-CaptureKeeper::Wanted CaptureKeeper::beyond_budget(uint64_t bytes_more) const {
-  uint64_t budget = engine_.options.capture_bytes, after = bytes_ + bytes_more;
+CaptureKeeper::Wanted CaptureKeeper::beyond_budget(uint64_t bytes_more, const Sha256& hash) const {
+  uint64_t budget = budget_without_skipped(engine_.options.capture_bytes), after = bytes_ + bytes_more;
   uint64_t excess = budget == 0 || after <= budget ? 0 : after - budget;
-  return [excess](const CaptureInfo& info) mutable {
+  return [this, excess, hash, gone = std::map<Sha256, uint64_t>()](const CaptureInfo& info) mutable {
     if (excess == 0) return false;
-    excess -= std::min(excess, capture_charge_bytes(info.size_bytes));
+    const auto sharing = sharing_.find(info.sha256);
+    const uint64_t others = (sharing == sharing_.end() ? 0 : sharing->second) + (info.sha256 == hash);
+    const bool is_last = gone[info.sha256]++ >= others;
+    excess -= std::min(excess, capture_charge_bytes(is_last ? info.size_bytes : 0));
     return true;
   };
+}
+
+void CaptureKeeper::share(const Sha256& hash, uint64_t size_bytes) {
+  if (size_bytes == 0) return;
+  ++sharing_[hash];
+  bytes_ -= std::min(bytes_, content_charge_bytes(size_bytes));
+}
+
+uint64_t CaptureKeeper::unshare(const CaptureInfo& dropped) {
+  const auto sharing = sharing_.find(dropped.sha256);
+  if (sharing == sharing_.end()) return 0;
+  if (--sharing->second == 0) sharing_.erase(sharing);
+  return content_charge_bytes(dropped.size_bytes);
 }
 
 Result<size_t> CaptureKeeper::drop(const Wanted& wanted, const char* reason) {
@@ -130,12 +178,12 @@ Result<> CaptureKeeper::drop_before(uint64_t received_unix_nano) {
   auto is_old = [&](const CaptureInfo& info) { return info.received_unix_nano < received_unix_nano; };
   Result<size_t> dropped = drop(is_old, "age");
   while (dropped.ok() && *dropped == kDropsPerWrite) dropped = drop(is_old, "age");
-  return dropped.ok() ? Result<>() : Result<>(dropped.error());
+  return dropped.ok() ? drop_old_skipped(is_old) : Result<>(dropped.error());
 }
 
-Result<> CaptureKeeper::write(rocksdb::WriteBatch& batch) {
+Result<> CaptureKeeper::write(rocksdb::WriteBatch& batch, bool sync) {
   rocksdb::WriteOptions options;
-  options.sync = syncs();
+  options.sync = sync;
   rocksdb::Status status = engine_.database->db().Write(options, &batch);
   if (status.ok()) return {};
   // A file that was named for it stays: the failed write may yet turn up at the next start.
@@ -144,21 +192,31 @@ Result<> CaptureKeeper::write(rocksdb::WriteBatch& batch) {
   return from_status(status, "write the rows of a capture");
 }
 
-void CaptureKeeper::count(const CaptureInfo& info) {
+void CaptureKeeper::count_row(const CaptureInfo& info) {
+  if (is_skipped(info.id)) return skipped_.add(info.node_id, skipped_number(info.id));
   ++captures_;
   bytes_ += capture_charge_bytes(info.size_bytes);
+}
+
+void CaptureKeeper::count(const CaptureInfo& info) {
+  count_row(info);
   // An upload is stamped when it begins, and another one may end before it.
   oldest_key_ = std::min(oldest_key_, capture_keys::reception(info.received_unix_nano, info.id));
   show();
 }
 
+void CaptureKeeper::uncount(const CaptureInfo& dropped, const char* reason) {
+  const uint64_t kept_bytes = unshare(dropped);
+  bytes_ -= capture_charge_bytes(dropped.size_bytes) - kept_bytes;
+  --captures_;
+  dropped_captures(reason).add();
+  if (kept_bytes == 0) dropped_capture_bytes(reason).add(dropped.size_bytes);
+  unreferenced_.push_back(dropped.sha256);
+}
+
 void CaptureKeeper::forget(const std::vector<CaptureInfo>& dropped, const char* reason) {
   for (const CaptureInfo& info : dropped) {
-    --captures_;
-    bytes_ -= capture_charge_bytes(info.size_bytes);
-    dropped_captures(reason).add();
-    dropped_capture_bytes(reason).add(info.size_bytes);
-    unreferenced_.push_back(info.sha256);
+    uncount(info, reason);
     // All that is left was received later.
     oldest_key_ = capture_keys::reception(info.received_unix_nano, info.id);
   }
@@ -188,7 +246,8 @@ CaptureStats CaptureKeeper::stats() const {
   CaptureStats stats;
   std::lock_guard lock(mutex_);
   stats.captures = captures_;
-  stats.bytes = bytes_;
+  stats.skipped = skipped_.size();
+  stats.bytes = used_bytes();
   {
     std::lock_guard damaged_lock(damaged_mutex_);
     stats.damaged = damaged_.size();
@@ -202,7 +261,8 @@ CaptureStats CaptureKeeper::stats() const {
 
 void CaptureKeeper::show() const {
   captures_kept().set(static_cast<int64_t>(captures_));
-  capture_bytes_kept().set(static_cast<int64_t>(bytes_));
+  capture_bytes_kept().set(static_cast<int64_t>(used_bytes()));
+  skipped_kept().set(static_cast<int64_t>(skipped_.size()));
 }
 
 }  // namespace fathom::store

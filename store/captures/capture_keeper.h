@@ -9,14 +9,17 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "store/capture_store.h"
 #include "store/captures/blob_files.h"
 #include "store/captures/capture_table.h"
+#include "store/captures/skipped_shares.h"
 #include "store/rocks/engine.h"
 
 namespace fathom::store {
@@ -35,6 +38,13 @@ class CaptureKeeper {
   uint64_t most_bytes() const;  // that a capture may have
   // Stores a closed content under its header, which is complete; may drop the oldest for it.
   AppendResult keep(const CaptureInfo& info, BlobWriter& content);
+  // Whether a capture has the content that this header announces by hash and size.
+  bool has_content(const CaptureInfo& announced) const;
+  // The same for a header whose content was stored when its upload began.
+  AppendResult keep_known(CaptureInfo info);
+
+  // Headers of skipped captures, which get their ids here. Not synced. Those that are not kept are counted.
+  Result<> keep_skipped(std::vector<CaptureInfo> skipped);
 
   const CaptureTable& table() const { return table_; }
   bool is_damaged(const Sha256& hash) const;
@@ -57,18 +67,35 @@ class CaptureKeeper {
   bool keeps_contents() const { return after_damage_ || engine_.database->log_was_cut(); }
   Result<> set_unchecked();
   Result<> keep_to_budget();
-  AppendResult keep_again(const CaptureInfo& stored, const CaptureInfo& info, BlobWriter& content);
+  AppendResult keep_again(const CaptureInfo& stored, const CaptureInfo& info, BlobWriter* content);
+  // One that is not stored; `content` is null for one whose content is.
+  AppendResult add(const CaptureInfo& info, BlobWriter* content);
   Result<> place(const Sha256& hash, BlobWriter& content);
+  Result<> put_skipped(std::span<CaptureInfo> skipped);
+  // Drops some, if `more` find no room.
+  Result<> make_room_for_skipped(uint64_t more);
+  // One after another, up to the first that is not wanted; how many went.
+  Result<uint64_t> drop_skipped(std::vector<uint64_t> numbers, const char* reason, const Wanted& wanted);
+  Result<> drop_old_skipped(const Wanted& is_old);
   // The oldest captures, for as long as they are wanted; their rows are erased in `batch`.
   Result<std::vector<CaptureInfo>> oldest(const Wanted& wanted, rocksdb::WriteBatch& batch) const;
   // The same as a write of its own; how many went.
   Result<size_t> drop(const Wanted& wanted, const char* reason);
-  Wanted beyond_budget(uint64_t bytes_more) const;
-  Result<> write(rocksdb::WriteBatch& batch);
+  // `hash`: of the content of what is to come, which stays whoever goes.
+  Wanted beyond_budget(uint64_t bytes_more, const Sha256& hash = {}) const;
+  // One more capture has a content that is counted, and is counted without it.
+  void share(const Sha256& hash, uint64_t size_bytes);
+  // One that goes. The bytes of its content, if another one has that, too.
+  uint64_t unshare(const CaptureInfo& dropped);
+  Result<> write(rocksdb::WriteBatch& batch) { return write(batch, syncs()); }
+  Result<> write(rocksdb::WriteBatch& batch, bool sync);
   void forget(const std::vector<CaptureInfo>& dropped, const char* reason);
   void count(const CaptureInfo& info);
+  void count_row(const CaptureInfo& info);
+  void uncount(const CaptureInfo& dropped, const char* reason);
   Error damaged(const CaptureInfo& info);
   void set_damaged(const Sha256& hash, bool is);
+  uint64_t used_bytes() const { return bytes_ + skipped_.size() * capture_charge_bytes(0); }
   void show() const;
 
   Engine& engine_;
@@ -78,8 +105,10 @@ class CaptureKeeper {
   bool all_moved_ = true;      // every content that lost its rows in damage
   bool after_damage_ = false;  // damage to the log may have destroyed rows; constant after recover()
   uint64_t captures_ = 0;
-  uint64_t bytes_ = 0;
-  std::string oldest_key_;  // nothing was received before; spares reading over what was deleted there
+  uint64_t bytes_ = 0;  // of these
+  SkippedShares skipped_;
+  std::map<Sha256, uint64_t> sharing_;  // by content: captures that have it, beyond the first
+  std::string oldest_key_;              // nothing was received before; spares reading over what was deleted there
   std::deque<Sha256> unreferenced_;
   mutable std::mutex damaged_mutex_;
   std::set<Sha256> damaged_;

@@ -60,13 +60,12 @@ Result<> CaptureKeeper::set_checked() {
 // full. After damage to the log, rows and index rows may disagree: the index is then written anew.
 Result<> CaptureKeeper::count_rows() {
   rocksdb::WriteBatch lost;
-  auto count_row = [&](const CaptureInfo& info) -> Result<bool> {
-    ++captures_;
-    bytes_ += capture_charge_bytes(info.size_bytes);
+  auto count_one = [&](const CaptureInfo& info) -> Result<bool> {
+    count_row(info);
     if (after_damage_) table_.put(info, lost);
     return true;
   };
-  Result<> read = table_.all(count_row, [&](const std::string& key) {
+  Result<> read = table_.all(count_one, [&](const std::string& key) {
     lost_index_values("capture").add();
     lost.Delete(engine_.database->family(Family::kCapture), key);
   });
@@ -85,7 +84,8 @@ Result<> CaptureKeeper::compare_files(uint8_t bucket) {
     Result<uint64_t> found = files_.size_bytes(hash);
     bool whole = expected.ok() && found.ok() && *expected == *found;
     if (!whole) damaged_.insert(hash);
-    referred.insert(hash);
+    const bool is_first = referred.insert(hash).second;
+    if (!is_first && expected.ok()) share(hash, *expected);
   });
   if (!read) return read;
   for (const Sha256& hash : *files) {
@@ -118,8 +118,9 @@ Result<> CaptureKeeper::remove_orphan(const Sha256& hash) {
 Result<> CaptureKeeper::keep_to_budget() {
   Result<size_t> dropped = size_t{1};
   while (dropped.ok() && *dropped > 0) dropped = drop(beyond_budget(0), "size");
+  const Result<> kept = dropped.ok() ? make_room_for_skipped(0) : Result<>(dropped.error());
   // On a disk that is full there are questions at least; the next capture keeps to the budget.
-  if (!dropped) log_warning("captures are beyond their budget for now: " + dropped.error().message);
+  if (!kept) log_warning("captures are beyond their budget for now: " + kept.error().message);
   return {};
 }
 

@@ -46,6 +46,11 @@ class Rows {
   std::unique_ptr<rocksdb::Iterator> rows_;
 };
 
+CaptureTable::Kind kind_of(const rocksdb::Iterator& index_row) {
+  const bool skipped = is_skipped(capture_keys::id_of(view_of(index_row.key())));
+  return skipped ? CaptureTable::Kind::kSkipped : CaptureTable::Kind::kCapture;
+}
+
 }  // namespace
 
 template <typename Change>
@@ -55,12 +60,14 @@ void CaptureTable::for_each_row(const CaptureInfo& info, const Change& change) c
     change(index, capture_keys::at(std::move(series), info.start_unix_nano, info.id), "");
   };
   change(database_.family(Family::kCapture), capture_keys::capture(info.id), encode_capture(info));
+  if (!info.trace_id.is_zero()) place(capture_keys::trace_series(info.trace_id));
+  // Lists of captures and retention must not read over many reports of skipped ones, which have no content.
+  if (is_skipped(info.id)) return;
   change(index, capture_keys::reception(info.received_unix_nano, info.id), "");
   change(index, capture_keys::content(info.sha256, info.id), encode_content_size(info.size_bytes));
   place(capture_keys::all_series());
   place(capture_keys::service_series(info.service));
   place(capture_keys::process_series({info.node_id, info.pid}));
-  if (!info.trace_id.is_zero()) place(capture_keys::trace_series(info.trace_id));
 }
 
 void CaptureTable::put(const CaptureInfo& info, rocksdb::WriteBatch& batch) const {
@@ -95,6 +102,16 @@ Result<bool> CaptureTable::refers_to(const Sha256& hash) const {
   bool found = rows.inside();
   if (Result<> end = rows.end(); !end) return end.error();
   return found;
+}
+
+Result<std::optional<uint64_t>> CaptureTable::content_bytes(const Sha256& hash) const {
+  Rows rows(database_, capture_keys::content_prefix(hash));
+  rows->Seek(capture_keys::content_prefix(hash));
+  if (Result<> end = rows.end(); !end) return end.error();
+  if (!rows.inside()) return std::optional<uint64_t>();
+  Result<uint64_t> bytes = decode_content_size(view_of(rows->value()));
+  if (!bytes) return bytes.error();
+  return std::optional(*bytes);
 }
 
 // An index row's capture, given to `visit`; true: go on.
@@ -135,9 +152,10 @@ Result<> CaptureTable::all(const Visit& visit, const std::function<void(const st
   return rows->status().ok() ? Result<>() : Result<>(from_status(rows->status(), "read the captures"));
 }
 
-Result<> CaptureTable::ascending(const std::string& series, const Visit& visit) const {
+Result<> CaptureTable::ascending(const std::string& series, Kind kind, const Visit& visit) const {
   Rows rows(database_, series);
   for (rows->Seek(series); rows.inside(); rows->Next()) {
+    if (kind_of(rows.iterator()) != kind) continue;
     Result<bool> more = visit_row(rows.iterator(), rows.options(), visit);
     if (!more) return more.error();
     if (!*more) break;
@@ -154,6 +172,7 @@ Result<> CaptureTable::descending(const std::string& series, const TimeRange& ra
   rows->SeekForPrev(end);
   if (rows.inside() && rows->key() == end) rows->Prev();
   for (; rows.inside() && capture_keys::instant_of(view_of(rows->key())) >= range.from_unix_nano; rows->Prev()) {
+    if (kind_of(rows.iterator()) != Kind::kCapture) continue;
     Result<bool> more = visit_row(rows.iterator(), rows.options(), visit);
     if (!more) return more.error();
     if (!*more) break;
@@ -166,7 +185,7 @@ Result<> CaptureTable::traces(const std::function<Result<>(const TraceId&)>& vis
   TraceId last;
   for (rows->Seek(capture_keys::traces()); rows.inside(); rows->Next()) {
     const TraceId id = capture_keys::trace_of(view_of(rows->key()));
-    if (id == last) continue;
+    if (id == last || is_skipped(capture_keys::id_of(view_of(rows->key())))) continue;
     last = id;
     if (Result<> visited = visit(id); !visited) return visited;
   }

@@ -70,10 +70,7 @@ AppendResult CaptureUpload::finish() {
 }
 
 AppendResult CaptureUpload::complete() {
-  if (stored_already_) {
-    duplicate_captures().add();
-    return {AppendOutcome::kDurable, "", true};
-  }
+  if (stored_already_) return keeper_.keep_known(info_);
   uint64_t began_nano = now_monotonic_nano();
   Result<Sha256> hash = content_->close(keeper_.syncs());
   if (!hash) {

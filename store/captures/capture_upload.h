@@ -15,7 +15,7 @@ namespace fathom::store {
 
 class CaptureUpload {
  public:
-  // `content` is null for what is stored already.
+  // `content` is null for what is stored already, be it under another header.
   CaptureUpload(CaptureKeeper& keeper, const CaptureInfo& announced, std::unique_ptr<BlobWriter> content);
 
   bool is_stored_already() const { return stored_already_; }

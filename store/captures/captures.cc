@@ -77,6 +77,7 @@ void Captures::stop() {
 
 Result<std::unique_ptr<CaptureWriter>> Captures::begin(const CaptureInfo& info) {
   if (Result<> checked = check(info); !checked) return reject("invalid", checked.error());
+  if (is_skipped(info.id)) return reject("invalid", invalid("a capture has an id of a skipped one"));
   Result<std::shared_ptr<CaptureUpload>> upload = open_upload(info);
   if (!upload) return upload.error();
   std::unique_ptr<CaptureWriter> writer = std::make_unique<UploadWriter>(*upload);
@@ -92,7 +93,11 @@ Result<std::shared_ptr<CaptureUpload>> Captures::open_upload(const CaptureInfo& 
   if (!stored) return stored.error();
   CaptureInfo announced = info;
   announced.received_unix_nano = engine_.now();
-  if (*stored) return std::make_shared<CaptureUpload>(keeper_, announced, nullptr);
+  const bool shares = !*stored && keeper_.has_content(info);
+  if (shares) {
+    if (Result<> room = keeper_.room_for(0); !room) return room.error();
+  }
+  if (*stored || shares) return std::make_shared<CaptureUpload>(keeper_, announced, nullptr);
   if (Result<> admitted = admit(info); !admitted) return admitted.error();
   Result<std::unique_ptr<BlobWriter>> content = keeper_.begin_content();
   if (!content) {
@@ -128,7 +133,7 @@ Result<> Captures::admit(const CaptureInfo& info) {
 Result<StoredCapture> Captures::info(const CaptureId& id) {
   Result<std::optional<CaptureInfo>> info = keeper_.table().get(id);
   if (!info) return info.error();
-  if (!*info) return not_found("capture " + id.hex() + " is not stored");
+  if (!*info || is_skipped(id)) return not_found("capture " + id.hex() + " is not stored");
   return stored(**info);
 }
 
@@ -139,17 +144,47 @@ StoredCapture Captures::stored(const CaptureInfo& info) const {
   return stored;
 }
 
+Result<> Captures::each_of_trace(const TraceId& trace_id, CaptureTable::Kind kind, QueryBudget& budget,
+                                 const Visit& visit) const {
+  if (trace_id.is_zero()) return {};
+  const auto pay_and_visit = [&](const CaptureInfo& info) -> Result<bool> {
+    if (Result<> spent = budget.spend(held_bytes(info)); !spent) return spent.error();
+    return visit(info);
+  };
+  return keeper_.table().ascending(capture_keys::trace_series(trace_id), kind, pay_and_visit);
+}
+
 Result<std::vector<StoredCapture>> Captures::of_trace(const TraceId& trace_id, QueryBudget& budget) {
   std::vector<StoredCapture> found;
-  if (trace_id.is_zero()) return found;
-  Result<> read =
-      keeper_.table().ascending(capture_keys::trace_series(trace_id), [&](const CaptureInfo& info) -> Result<bool> {
-        if (Result<> spent = budget.spend(held_bytes(info)); !spent) return spent.error();
-        found.push_back(stored(info));
-        return true;
-      });
+  Result<> read = each_of_trace(trace_id, CaptureTable::Kind::kCapture, budget, [&](const CaptureInfo& info) {
+    found.push_back(stored(info));
+    return true;
+  });
   if (!read) return read.error();
   return found;
+}
+
+Result<std::vector<SkippedCapture>> Captures::skipped_of_trace(const TraceId& trace_id, QueryBudget& budget) {
+  std::vector<SkippedCapture> found;
+  Result<> read = each_of_trace(trace_id, CaptureTable::Kind::kSkipped, budget, [&](const CaptureInfo& info) {
+    found.push_back(skipped_of(info));
+    return found.size() < kMostSkippedOfTrace;
+  });
+  if (!read) return read.error();
+  return found;
+}
+
+Result<> Captures::put_skipped(const std::vector<SkippedCapture>& skipped) {
+  std::vector<CaptureInfo> headers;
+  for (const SkippedCapture& one : skipped) {
+    CaptureInfo header = header_of(one);
+    header.id = skipped_id(0);
+    header.received_unix_nano = engine_.now();
+    const bool is_valid = check(header).ok() && !header.trace_id.is_zero();
+    if (is_valid) headers.push_back(std::move(header));
+  }
+  dropped_skipped("invalid").add(skipped.size() - headers.size());
+  return keeper_.keep_skipped(std::move(headers));
 }
 
 Result<std::vector<TraceId>> Captures::traces(QueryBudget& budget) {
@@ -181,6 +216,7 @@ Result<CapturePage> Captures::find(const CaptureFilter& filter, size_t limit,
 }
 
 Result<std::string> Captures::read(const CaptureId& id, uint64_t offset, size_t size) {
+  if (is_skipped(id)) return not_found("capture " + id.hex() + " is not stored");
   return keeper_.read(id, offset, size);
 }
 

@@ -5,6 +5,7 @@
 // stop(). Ownership: the engine outlives it; so do writers until stop(). Errors: as CaptureStore says.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -30,6 +31,8 @@ class Captures : public CaptureStore {
   Result<CapturePage> find(const CaptureFilter& filter, size_t limit, const std::optional<CaptureCursor>& cursor,
                            QueryBudget& budget) override;
   Result<std::string> read(const CaptureId& id, uint64_t offset, size_t size) override;
+  Result<> put_skipped(const std::vector<SkippedCapture>& skipped) override;
+  Result<std::vector<SkippedCapture>> skipped_of_trace(const TraceId& trace_id, QueryBudget& budget) override;
   Result<> drop_before(uint64_t received_unix_nano) override;
   CaptureStats stats() override;
   std::vector<Loss> losses() override;
@@ -39,6 +42,9 @@ class Captures : public CaptureStore {
   Result<bool> is_stored(const CaptureInfo& info) const;
   Result<> admit(const CaptureInfo& info);
   StoredCapture stored(const CaptureInfo& info) const;
+  using Visit = std::function<bool(const CaptureInfo&)>;  // whether to go on
+  Result<> each_of_trace(const TraceId& trace_id, CaptureTable::Kind kind, QueryBudget& budget,
+                         const Visit& visit) const;
   void run();
   void tick();
   void end_idle_uploads();

@@ -38,7 +38,7 @@ class MemoryCaptureWriter : public CaptureWriter {
 
  private:
   AppendResult complete() {
-    if (stored_already_) return {AppendOutcome::kDurable, "", true};
+    if (stored_already_) return store_.keep_known(info_);
     Sha256 hash = sha256(content_);
     bool as_announced = (info_.sha256.is_zero() || info_.sha256 == hash) &&
                         (info_.size_bytes == 0 || info_.size_bytes == content_.size());
@@ -67,15 +67,40 @@ class MemoryCaptureWriter : public CaptureWriter {
 
 Result<std::unique_ptr<CaptureWriter>> MemoryCaptures::begin(const CaptureInfo& info) {
   if (Result<> checked = check(info); !checked) return checked.error();
+  if (is_skipped(info.id)) return invalid("the id of a skipped one");
   std::lock_guard lock(mutex_);
   auto found = kept_.find(info.id);
-  bool is_known = !info.sha256.is_zero() && found != kept_.end();
-  if (is_known && found->second.info.sha256 != info.sha256) return invalid("stored with other content");
+  const bool is_here = !info.sha256.is_zero() && found != kept_.end();
+  if (is_here && found->second.info.sha256 != info.sha256) return invalid("stored with other content");
+  const bool is_known = is_here || this->is_known(info);
   if (!is_known && info.size_bytes > options_.most_bytes) return exhausted("too large");
   CaptureInfo begun = info;
   begun.received_unix_nano = options_.now_unix_nano();
   ++writers_;
   return std::unique_ptr<CaptureWriter>(std::make_unique<MemoryCaptureWriter>(*this, std::move(begun), is_known));
+}
+
+const MemoryCaptures::Kept* MemoryCaptures::of_content(const Sha256& hash) const {
+  const auto found = std::ranges::find_if(kept_, [&](const auto& entry) { return entry.second.info.sha256 == hash; });
+  return found == kept_.end() ? nullptr : &found->second;
+}
+
+bool MemoryCaptures::is_known(const CaptureInfo& info) const {
+  if (info.sha256.is_zero() || info.size_bytes == 0) return false;
+  const Kept* other = of_content(info.sha256);
+  return other != nullptr && other->info.size_bytes == info.size_bytes;
+}
+
+AppendResult MemoryCaptures::keep_known(CaptureInfo info) {
+  std::string content;
+  {
+    std::lock_guard lock(mutex_);
+    const Kept* other = of_content(info.sha256);
+    if (other == nullptr) return {AppendOutcome::kRetryable, "the content was dropped", false};
+    info.size_bytes = other->info.size_bytes;
+    content = other->content;
+  }
+  return keep(std::move(info), std::move(content));
 }
 
 AppendResult MemoryCaptures::keep(CaptureInfo info, std::string content) {
@@ -84,20 +109,26 @@ AppendResult MemoryCaptures::keep(CaptureInfo info, std::string content) {
     if (found->second.info.sha256 == info.sha256) return {AppendOutcome::kDurable, "", true};
     return {AppendOutcome::kRejected, "stored with other content", false};
   }
-  uint64_t charge = capture_charge_bytes(info.size_bytes);
-  if (options_.bytes != 0 && charge > options_.bytes) return {AppendOutcome::kRejected, "too large", false};
-  if (options_.bytes != 0) drop_beyond(options_.bytes - charge);
+  const uint64_t charge = capture_charge_bytes(info.size_bytes), most = budget_without_skipped(options_.bytes);
+  if (most != 0 && charge > most) return {AppendOutcome::kRejected, "too large", false};
+  if (most != 0) drop_beyond(most, &info);
   kept_.emplace(info.id, Kept{info, std::move(content)});
   return {};
 }
 
-void MemoryCaptures::drop_beyond(uint64_t most) {
-  while (bytes() > most) kept_.erase(oldest());
+void MemoryCaptures::drop_beyond(uint64_t most, const CaptureInfo* more) {
+  while (bytes(more) > most) kept_.erase(oldest());
 }
 
-uint64_t MemoryCaptures::bytes() const {
+// Of what is kept, and of one more.
+uint64_t MemoryCaptures::bytes(const CaptureInfo* more) const {
   uint64_t sum = 0;
-  for (const auto& [id, kept] : kept_) sum += capture_charge_bytes(kept.info.size_bytes);
+  std::set<Sha256> contents;
+  const auto add = [&](const CaptureInfo& info) {
+    sum += capture_charge_bytes(contents.insert(info.sha256).second ? info.size_bytes : 0);
+  };
+  for (const auto& [id, kept] : kept_) add(kept.info);
+  if (more != nullptr) add(*more);
   return sum;
 }
 
@@ -164,17 +195,64 @@ Result<std::string> MemoryCaptures::read(const CaptureId& id, uint64_t offset, s
   return offset >= content.size() ? "" : content.substr(offset, size);
 }
 
+Result<> MemoryCaptures::put_skipped(const std::vector<SkippedCapture>& skipped) {
+  std::lock_guard lock(mutex_);
+  std::vector<CaptureInfo> headers;
+  for (const SkippedCapture& one : skipped) {
+    CaptureInfo header = header_of(one);
+    header.id = skipped_id(++last_skipped_);
+    header.received_unix_nano = options_.now_unix_nano();
+    if (check(header) && !one.trace_id.is_zero()) headers.push_back(std::move(header));
+  }
+  const uint64_t most = most_skipped_captures(options_.bytes), piece = skipped_captures_at_once(most);
+  for (size_t at = 0; at < headers.size() && most > 0; at += piece) {
+    const size_t end = std::min<size_t>(at + piece, headers.size());
+    drop_skipped(skipped_captures_to_drop(skipped_.size(), end - at, most));
+    for (size_t i = at; i < end; ++i) skipped_.emplace(headers[i].id, headers[i]);
+  }
+  return {};
+}
+
+void MemoryCaptures::drop_skipped(uint64_t count) {
+  for (; count > 0 && !skipped_.empty(); --count) {
+    const NodeId node = node_with_most_skipped();
+    skipped_.erase(std::ranges::find_if(skipped_, [&](const auto& entry) { return entry.second.node_id == node; }));
+  }
+}
+
+NodeId MemoryCaptures::node_with_most_skipped() const {
+  std::map<NodeId, uint64_t> counts;
+  for (const auto& [id, header] : skipped_) ++counts[header.node_id];
+  std::pair<uint64_t, NodeId> most;
+  for (const auto& [node, count] : counts) most = std::max(most, {count, node});
+  return most.second;
+}
+
+Result<std::vector<SkippedCapture>> MemoryCaptures::skipped_of_trace(const TraceId& trace_id, QueryBudget& budget) {
+  if (Result<> checked = budget.check(); !checked) return checked.error();
+  std::lock_guard lock(mutex_);
+  std::vector<SkippedCapture> found;
+  for (const auto& [id, header] : skipped_) {
+    if (!trace_id.is_zero() && header.trace_id == trace_id) found.push_back(skipped_of(header));
+  }
+  std::ranges::stable_sort(found, {}, &SkippedCapture::skipped_unix_nano);
+  found.erase(found.begin() + static_cast<std::ptrdiff_t>(std::min(found.size(), kMostSkippedOfTrace)), found.end());
+  return found;
+}
+
 Result<> MemoryCaptures::drop_before(uint64_t received_unix_nano) {
   std::lock_guard lock(mutex_);
   std::erase_if(kept_, [&](const auto& row) { return row.second.info.received_unix_nano < received_unix_nano; });
+  std::erase_if(skipped_, [&](const auto& row) { return row.second.received_unix_nano < received_unix_nano; });
   return {};
 }
 
 CaptureStats MemoryCaptures::stats() {
   std::lock_guard lock(mutex_);
   CaptureStats stats;
+  stats.skipped = skipped_.size();
   stats.captures = kept_.size();
-  stats.bytes = bytes();
+  stats.bytes = bytes() + skipped_.size() * capture_charge_bytes(0);
   stats.writers = writers_;
   if (!kept_.empty()) stats.oldest_received_unix_nano = oldest()->second.info.received_unix_nano;
   return stats;

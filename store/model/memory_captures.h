@@ -33,6 +33,8 @@ class MemoryCaptures : public CaptureStore {
   Result<CapturePage> find(const CaptureFilter& filter, size_t limit, const std::optional<CaptureCursor>& cursor,
                            QueryBudget& budget) override;
   Result<std::string> read(const CaptureId& id, uint64_t offset, size_t size) override;
+  Result<> put_skipped(const std::vector<SkippedCapture>& skipped) override;
+  Result<std::vector<SkippedCapture>> skipped_of_trace(const TraceId& trace_id, QueryBudget& budget) override;
   Result<> drop_before(uint64_t received_unix_nano) override;
   CaptureStats stats() override;
 
@@ -44,13 +46,20 @@ class MemoryCaptures : public CaptureStore {
   };
 
   AppendResult keep(CaptureInfo info, std::string content);
-  void drop_beyond(uint64_t bytes);
-  uint64_t bytes() const;
+  AppendResult keep_known(CaptureInfo info);
+  bool is_known(const CaptureInfo& info) const;
+  const Kept* of_content(const Sha256& hash) const;
+  void drop_beyond(uint64_t bytes, const CaptureInfo* more = nullptr);
+  void drop_skipped(uint64_t count);
+  NodeId node_with_most_skipped() const;
+  uint64_t bytes(const CaptureInfo* more = nullptr) const;
   std::map<CaptureId, Kept>::const_iterator oldest() const;
 
   const MemoryCaptureOptions options_;
   std::mutex mutex_;
   std::map<CaptureId, Kept> kept_;
+  std::map<CaptureId, CaptureInfo> skipped_;  // in the order in which they came
+  uint64_t last_skipped_ = 0;
   uint64_t writers_ = 0;
 };
 

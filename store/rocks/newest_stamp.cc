@@ -36,6 +36,15 @@ Result<uint64_t> newest_capture(Database& database) {
   return is_found ? capture_keys::instant_of(text_of(rows->key())) : uint64_t{0};
 }
 
+// Skipped captures are the last headers, and their numbers are no less than their stamps.
+Result<uint64_t> newest_skipped(Database& database) {
+  std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator(scan_options(), database.family(Family::kCapture)));
+  rows->SeekToLast();
+  if (!rows->status().ok()) return from_status(rows->status(), "read the captures");
+  const CaptureId id = rows->Valid() ? capture_keys::id_of(text_of(rows->key())) : CaptureId();
+  return is_skipped(id) ? skipped_number(id) : uint64_t{0};
+}
+
 }  // namespace
 
 Result<uint64_t> newest_stamp(Engine& engine) {
@@ -43,7 +52,9 @@ Result<uint64_t> newest_stamp(Engine& engine) {
   if (!staged) return staged;
   Result<uint64_t> captured = newest_capture(*engine.database);
   if (!captured) return captured;
-  uint64_t newest = std::max(*staged, *captured);
+  Result<uint64_t> skipped = newest_skipped(*engine.database);
+  if (!skipped) return skipped;
+  uint64_t newest = std::max({*staged, *captured, *skipped});
   for (const SegmentInfoPtr& segment : engine.views.get()->segments) {
     newest = std::max(newest, segment->last_received_unix_nano);
   }

@@ -48,6 +48,19 @@ CaptureInfo test_capture(uint64_t number, int64_t start_nano) {
   return info;
 }
 
+SkippedCapture test_skipped(uint64_t trace, uint64_t number) {
+  return {.trace_id = test_trace_id(trace),
+          .span_id = test_span_id(number + 1),
+          .node_id = test_node_id(1),
+          .node_name = "node-1",
+          .service = "cart",
+          .pid = 101,
+          .trigger = CaptureTrigger::kError,
+          .reason = skip_reason_of(number % kSkipReasonNames.size() + 1).value(),
+          .operation = "GET /cart",
+          .skipped_unix_nano = kTestNow + number};
+}
+
 std::string test_content(uint64_t seed, size_t size) {
   std::mt19937_64 random(seed);
   std::string content(size + 7, '\0');

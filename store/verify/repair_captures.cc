@@ -30,6 +30,21 @@ class CaptureCopy {
 
  private:
   Result<> copy_capture(const BlobFiles& from, BlobFiles& to, const CaptureInfo& info) {
+    // A skipped one has no content.
+    Result<bool> copied = is_skipped(info.id) ? Result<bool>(true) : copy_content(from, to, info);
+    if (!copied) return copied.error();
+    if (!*copied) return {};
+    repair_.findings.checked("captures");
+    repair_.findings.read_bytes(info.size_bytes);
+    rocksdb::WriteBatch batch;
+    Database& database = *repair_.target.engine().database;
+    CaptureTable(database).put(info, batch);
+    const rocksdb::Status status = database.db().Write(rocksdb::WriteOptions(), &batch);
+    return status.ok() ? Result<>() : Result<>(from_status(status, "write the header of a capture"));
+  }
+
+  // False: it is damaged, which is reported.
+  Result<bool> copy_content(const BlobFiles& from, BlobFiles& to, const CaptureInfo& info) {
     Result<std::unique_ptr<BlobWriter>> content = to.begin();
     if (!content) return content.error();
     Result<> written;
@@ -38,24 +53,18 @@ class CaptureCopy {
       return written;
     };
     Result<> read = read_content(from, info.sha256, info.size_bytes, write);
-    if (!written) return written;
+    if (!written) return written.error();
     if (!read) {
       repair_.findings.damaged({"captures",
                                 "capture " + info.id.hex(),
                                 read.error().message,
                                 {.received = TimeRange{info.received_unix_nano, end_of(info.received_unix_nano, 1)},
                                  .started = std::nullopt}});
-      return {};
+      return false;
     }
-    repair_.findings.checked("captures");
-    repair_.findings.read_bytes(info.size_bytes);
     if (Result<Sha256> closed = (*content)->close(/*sync=*/true); !closed) return closed.error();
-    if (Result<> placed = to.place(**content, info.sha256); !placed) return placed;
-    rocksdb::WriteBatch batch;
-    Database& database = *repair_.target.engine().database;
-    CaptureTable(database).put(info, batch);
-    const rocksdb::Status status = database.db().Write(rocksdb::WriteOptions(), &batch);
-    return status.ok() ? Result<>() : Result<>(from_status(status, "write the header of a capture"));
+    if (Result<> placed = to.place(**content, info.sha256); !placed) return placed.error();
+    return true;
   }
 
   const RepairCopy& repair_;

@@ -51,7 +51,7 @@ class FakeLink : public Link {
 
   void welcome(uint64_t window = 1'000'000, uint32_t batches_under_way = 100, uint64_t max_batch = 100'000,
                uint64_t max_capture = 64 << 20, uint64_t capture_window = 8 << 20) {
-    events_.welcome({"1.0", max_batch, window, batches_under_way, max_capture, capture_window});
+    events_.welcome({"1.0", max_batch, window, batches_under_way, max_capture, capture_window, true});
   }
   void progress(const ingest::CaptureProgress& said) { events_.progress(said); }
   void ask(LinkControl asked) { events_.asked(std::move(asked)); }

@@ -5,7 +5,8 @@ import { formatDuration, formatExactNano, formatInstant } from "@/time/nano";
 import { partsOfLayout, type Layout } from "./layout";
 import type { Model } from "./model";
 import { describe, findThreadAt, type Found, type Selection } from "./selection";
-import { wakersOf, type WakerLink } from "./wakers";
+import { wakersOf, wakerText, type WakerLink } from "./wakers";
+import { WaitList } from "./WaitList";
 import { TimeShare, Swatch } from "./TimeShare";
 import { waitLine } from "./tracks/states";
 import { whyUnknownIn } from "./unknown_parts";
@@ -63,6 +64,7 @@ export function Details({ selection, model, layout, choose, chooseFound }: Props
       {told.longestWait && (
         <LongestWait wait={told.longestWait} selection={selection} model={model} chooseFound={chooseFound} />
       )}
+      {told.waits && <WaitList waits={told.waits} selection={selection} model={model} chooseFound={chooseFound} />}
     </>
   );
 }
@@ -123,11 +125,6 @@ function Wakers({ links, model, chooseFound }: WakersProps) {
       </ol>
     </section>
   );
-}
-
-function wakerText(waker: TimelineWaker): string {
-  if (waker.interrupt) return waker.name ? `an interrupt, while ${waker.name} ran` : "an interrupt";
-  return `${waker.name ?? "a thread"}, thread ${waker.tid ?? 0} of process ${waker.pid ?? 0}`;
 }
 
 interface WaitProps extends Pick<Props, "selection" | "model" | "chooseFound"> {

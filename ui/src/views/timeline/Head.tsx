@@ -5,6 +5,7 @@ import { go } from "@/state/navigation";
 import { formatPlace, withQuery, type Place } from "@/state/place";
 import { moreItems, perfettoAddress } from "./address";
 import type { Model } from "./model";
+import { noCaptures } from "./no_captures";
 
 export function Head({ place, model }: { place: Place; model: Model | undefined }) {
   const all = place.query["all"] === "1";
@@ -55,6 +56,7 @@ function Notices({ place, model }: { place: Place; model: Model }) {
   const { answer } = model;
   const limit = place.query["limit"];
   const canAskMore = moreItems(limit) !== limit;
+  const reasons = noCaptures(answer.processes);
   return (
     <>
       {answer.truncated && (
@@ -68,10 +70,21 @@ function Notices({ place, model }: { place: Place; model: Model }) {
       {!answer.complete && answer.trace_id && (
         <p class="notice">A parent of these spans is missing: the trace is not complete (yet).</p>
       )}
-      {answer.captures.length === 0 && (
+      {answer.captures.length === 0 && reasons.length === 0 && (
         <p class="notice">
-          Nothing was captured of this trace: there are its spans alone. A capture is made of a request that is slower
-          than usual, has an error, or is asked for.
+          Nothing was captured of this trace: there are its spans alone. A capture is made of a request that is among
+          the slowest of its operation and minute, that takes unusually long, that has an error, or that is asked for.
+        </p>
+      )}
+      {reasons.map((reason) => (
+        <p class="notice" key={reason}>
+          {reason}
+        </p>
+      ))}
+      {answer.captures_left_out && (
+        <p class="notice">
+          {answer.captures_left_out.toLocaleString("en")} captures of other requests are left out: they would take too
+          much of the query's memory.
         </p>
       )}
       {answer.captures.flatMap(({ id, problem, service }) =>

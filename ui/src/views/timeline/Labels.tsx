@@ -1,4 +1,5 @@
 // Names beside the picture: of processes, threads and what is told of them; only those in sight are elements.
+import { formatDuration } from "@/time/nano";
 import { within, type LaneBox, type Layout, type ProcessBox } from "./layout";
 
 interface Props {
@@ -43,6 +44,11 @@ function ProcessLabel({ box, fold }: { box: ProcessBox; fold: (key: string) => v
   );
 }
 
+function endedText({ thread }: LaneBox["lane"]): string {
+  const nano = thread?.ended_waits_nano;
+  return nano === undefined ? "" : `: ended ${formatDuration(nano)} of the request's waits`;
+}
+
 function LaneLabel({ box }: { box: LaneBox }) {
   const { lane } = box;
   let top = 3;
@@ -58,7 +64,7 @@ function LaneLabel({ box }: { box: LaneBox }) {
     >
       <div
         class={`timeline-thread${lane.tracks[0]?.isMain ? " timeline-thread-wide" : ""}`}
-        title={`${lane.name} ${lane.key}`}
+        title={`${lane.name} ${lane.key}${endedText(lane)}`}
       >
         <span class="timeline-name">{lane.name}</span> {lane.key !== "?" && <span class="faint">{lane.key}</span>}
       </div>

@@ -1,7 +1,7 @@
 // Where the time went: how long a thread was in each state, as a bar and as numbers.
 import type { StateTotals, ThreadStateName } from "@/api/generated/answers";
 import { formatDuration } from "@/time/nano";
-import { shareRows, shareText } from "./time_share";
+import { guessedText, shareRows, shareText } from "./time_share";
 import { STATE_WORDS } from "./tracks/states";
 
 /** `why`: what is unknown is so for these reasons. */
@@ -17,13 +17,13 @@ export function TimeShare({ totals, why = [] }: { totals: StateTotals; why?: rea
       </div>
       <table class="timeline-shares">
         <tbody>
-          {rows.map(({ state, nano, share }) => (
-            <tr key={state} title={STATE_WORDS[state]}>
+          {rows.map((row) => (
+            <tr key={row.state} title={STATE_WORDS[row.state]}>
               <td>
-                <Swatch state={state} /> {state}
+                <Swatch state={row.state} /> {row.state} <span class="faint">{guessedText(row)}</span>
               </td>
-              <td class="number">{formatDuration(nano)}</td>
-              <td class="number">{shareText(share)}</td>
+              <td class="number">{formatDuration(row.nano)}</td>
+              <td class="number">{shareText(row.share)}</td>
             </tr>
           ))}
         </tbody>

@@ -18,6 +18,16 @@ it("puts who was called first first, and threads of the trace before others", ()
   expect(model.processes[1]?.lanes.map(({ name }) => name)).toEqual(["thread not known"]);
 });
 
+it("leaves other threads in the server's order: those that ended waits of the request come first", () => {
+  const threads = [
+    threadOf({ tid: 12, spans: [spanOf()] }),
+    threadOf({ tid: 30, of_trace: false, ended_waits_nano: 700 }),
+    threadOf({ tid: 20, of_trace: false }),
+  ];
+  const model = modelOf(answerOf({ processes: [processOf({ threads })] }));
+  expect(model.processes[0]?.lanes.map(({ key }) => key)).toEqual(["12", "30", "20"]);
+});
+
 it("has a track for what there is, and states of a thread of the trace even where nothing is known", () => {
   const thread = threadOf({
     spans: [spanOf()],

@@ -1,5 +1,6 @@
 // The model of a timeline: its answer as processes, lanes (a thread each) and tracks, in the order in which one reads
-// them: who was called first comes first, threads that served the trace before the others.
+// them: who was called first comes first, threads that served the trace before those that ended its waits, and these
+// before the others.
 import { colorsOf } from "@/draw/service_color";
 import type { TimelineAnswer, TimelineProcess, TimelineSpan, TimelineThread } from "@/api/generated/answers";
 import { captureTrack } from "./tracks/captures";
@@ -133,9 +134,10 @@ function looseLane(shared: Shared, process: TimelineProcess): Lane {
   return { key: "?", name: "thread not known", ofTrace: true, tracks };
 }
 
+// Of threads without spans the server's order stays: those that ended waits of the request come first.
 function inReadingOrder(one: TimelineThread, other: TimelineThread): number {
   const served = Number(other.of_trace) - Number(one.of_trace);
   if (served !== 0) return served;
   const [first, second] = [spanBegin(one.spans), spanBegin(other.spans)];
-  return first === second ? one.tid - other.tid : first - second;
+  return first === second ? 0 : first - second;
 }

@@ -85,4 +85,9 @@ export function stepToWaker(
   return waited || { nobody: "who woke it is not known" };
 }
 
+export function wakerText(waker: TimelineWaker): string {
+  if (waker.interrupt) return waker.name ? `an interrupt, while ${waker.name} ran` : "an interrupt";
+  return `${waker.name ?? "a thread"}, thread ${waker.tid ?? 0} of process ${waker.pid ?? 0}`;
+}
+
 const NOT_HERE = "who woke it is not among the threads that are shown: all of them (t) may have it";

@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
-import type { TimelineThread } from "@/api/generated/answers";
+import type { TimelineSpan, TimelineThread } from "@/api/generated/answers";
 import { colorsOf } from "@/draw/service_color";
-import { answerOf, stateOf, threadOf } from "../testing";
+import { answerOf, spanOf, stateOf, threadOf } from "../testing";
 import { mergedText, whyUnknown } from "./bars";
 import { withAlpha } from "@/draw/brush";
 import type { Track } from "./track";
 import { tracksOf } from "./tracks";
 
-function trackOf(kind: string, thread: Partial<TimelineThread>): Track {
+function trackOf(kind: string, thread: Partial<TimelineThread>, spans: TimelineSpan[] = []): Track {
   const known = { unknownOfKernel: [], unknownOfEvents: [], edges: [] };
-  const source = { answer: answerOf(), service: "checkout", colors: colorsOf([]), spans: [], ...known };
+  const source = { answer: answerOf(), service: "checkout", colors: colorsOf([]), spans, ...known };
   const track = tracksOf({ ...source, thread: threadOf(thread) }).find((one) => one.kind === kind);
   if (!track) throw new Error(`no track of ${kind}`);
   return track;
@@ -42,6 +42,21 @@ it("describes a system call with its arguments in both ways, and its error", () 
   expect(told).toMatchObject({ title: "read", begin: 5, end: 15 });
   expect(told.facts).toContainEqual({ label: "argument 2", value: "4096 (0x1000)" });
   expect(told.facts).toContainEqual({ label: "error", value: "EAGAIN" });
+});
+
+it("tells what a futex was to do", () => {
+  const call = { offset_nano: 5, duration_nano: 10, name: "futex", number: 202, arguments: ["4096", "128"], result: 0 };
+  const told = trackOf("calls", { system_calls: [{ ...call, operation: "FUTEX_WAIT_PRIVATE" }] });
+  expect(told.describe({ row: 0, item: 0 }).facts).toContainEqual({ label: "operation", value: "FUTEX_WAIT_PRIVATE" });
+});
+
+it("names both threads of a span that ended on another one than it started on", () => {
+  const facts = (span: TimelineSpan) => trackOf("spans", {}, [span]).describe({ row: 0, item: 0 }).facts;
+  expect(facts(spanOf({ start_tid: 7, end_tid: 8 }))).toContainEqual({
+    label: "threads",
+    value: "started on 7, ended on 8",
+  });
+  expect(facts(spanOf({})).map(({ label }) => label)).not.toContain("threads");
 });
 
 it("keeps a pixel's colour, and changes its alpha alone", () => {

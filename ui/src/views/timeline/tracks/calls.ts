@@ -5,6 +5,7 @@ import { nestedRows } from "../nesting";
 import { barTrack } from "./bars";
 import { lasting, hasAny, unknownWithGaps, type TrackSource } from "./context";
 import type { Description, Fact, Track } from "./track";
+import { waitsOf } from "../waits";
 
 export function callTrack(source: TrackSource): Track | undefined {
   const { thread } = source;
@@ -39,7 +40,8 @@ function nameOf(call: SystemCall): string {
 }
 
 function textOf(call: SystemCall | undefined): string {
-  return call ? `${nameOf(call)}${call.error ? ` ${call.error}` : ""}` : "";
+  if (!call) return "";
+  return [nameOf(call), call.operation, call.error].filter(Boolean).join(" ");
 }
 
 function describeCall(call: SystemCall | undefined): Description {
@@ -51,7 +53,7 @@ function describeCall(call: SystemCall | undefined): Description {
     end: call.offset_nano + call.duration_nano,
     facts: factsOf(call),
     ...(call.state_totals && { totals: call.state_totals }),
-    ...(call.longest_wait && { longestWait: call.longest_wait }),
+    ...(call.longest_wait && { longestWait: call.longest_wait, waits: waitsOf(call) }),
   };
 }
 
@@ -59,6 +61,7 @@ function factsOf(call: SystemCall): Fact[] {
   const facts: Fact[] = [{ label: "number", value: String(call.number) }];
   if (call.begin_unknown) facts.push({ label: "begin", value: "not known, nor are its arguments" });
   else call.arguments.forEach((value, at) => facts.push({ label: `argument ${at + 1}`, value: inBothWays(value) }));
+  if (call.operation) facts.push({ label: "operation", value: call.operation });
   if (call.result !== undefined) facts.push({ label: "result", value: String(call.result) });
   if (call.error) facts.push({ label: "error", value: call.error });
   return facts;

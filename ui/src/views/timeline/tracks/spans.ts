@@ -7,6 +7,7 @@ import { nestedRows } from "../nesting";
 import { barTrack } from "./bars";
 import { lasting, type TrackSource } from "./context";
 import type { Description, Fact, Track } from "./track";
+import { waitsOf } from "../waits";
 
 export function spanTrack(source: TrackSource): Track | undefined {
   if (source.spans.length === 0) return undefined;
@@ -55,7 +56,7 @@ function describeSpan(source: TrackSource, span: TimelineSpan | undefined): Desc
     end: span.offset_nano + span.duration_nano,
     facts: factsOf(source, span),
     ...(span.state_totals && { totals: span.state_totals }),
-    ...(span.longest_wait && { longestWait: span.longest_wait }),
+    ...(span.longest_wait && { longestWait: span.longest_wait, waits: waitsOf(span) }),
   };
 }
 
@@ -67,6 +68,8 @@ function factsOf(source: TrackSource, span: TimelineSpan): Fact[] {
   if (span.trace_id) facts.push({ label: "trace", value: span.trace_id, href: hrefOf(span.trace_id) });
   if (span.open) facts.push({ label: "open", value: "was not over when it was captured" });
   if (span.thread_guessed) facts.push({ label: "thread", value: "guessed: nothing says which thread had it" });
+  if (span.start_tid && span.end_tid)
+    facts.push({ label: "threads", value: `started on ${span.start_tid}, ended on ${span.end_tid}` });
   return facts;
 }
 

@@ -1,5 +1,5 @@
 // What the scheduler did with a thread: running, waiting for a processor, waiting for something.
-import type { ThreadStateName, TimelineState } from "@/api/generated/answers";
+import type { ThreadStateName, Throttled, TimelineState } from "@/api/generated/answers";
 import { formatDuration } from "@/time/nano";
 import { ItemIndex } from "../item_index";
 import type { ColorName } from "../palette";
@@ -19,12 +19,18 @@ export const STATES: readonly ThreadStateName[] = [
 
 export const STATE_WORDS: Readonly<Record<ThreadStateName, string>> = {
   running: "ran on a processor",
-  runnable: "could have run, waited for a processor",
+  runnable: "could have run, waited for a processor or its CPU quota",
   sleeping: "slept until somebody woke it",
   uninterruptible: "waited uninterruptibly, mostly for a disk",
   blocked: "waited: asleep, or uninterruptibly",
   stopped: "was stopped by a signal or a debugger",
   unknown: "what would say it was lost",
+};
+
+/** Of a thread that would have run on, where a CPU quota may be the reason that it did not. */
+export const THROTTLED_WORDS: Readonly<Record<Throttled, string>> = {
+  possible: "preempted or throttled by a CPU quota",
+  likely: "probably throttled by a CPU quota: its processor was idle",
 };
 
 const NOBODY_KNOWN = "slept; who woke it, if anybody did, is not known";
@@ -98,11 +104,13 @@ function factsOf(state: TimelineState): Fact[] {
   if (state.cpu !== undefined) facts.push({ label: "processor", value: String(state.cpu) });
   if (state.in) facts.push({ label: "waits for", value: state.in });
   if (state.preempted) facts.push({ label: "preempted", value: "it would have run on" });
+  if (state.throttled) facts.push({ label: "why", value: THROTTLED_WORDS[state.throttled] });
   if (state.guessed) facts.push({ label: "guessed", value: "concluded from what came later, or from nothing" });
   return facts;
 }
 
-/** "sleeping 315 ms in futex": one line of a wait. */
+/** "sleeping 315 ms (guessed) in futex": one line of a wait. */
 export function waitLine(state: TimelineState): string {
-  return `${state.state} ${formatDuration(state.duration_nano)}${state.in ? ` in ${state.in}` : ""}`;
+  const guessed = state.guessed ? " (guessed)" : "";
+  return `${state.state} ${formatDuration(state.duration_nano)}${guessed}${state.in ? ` in ${state.in}` : ""}`;
 }

@@ -3,7 +3,7 @@
 // A new kind (function intervals, locks, samples) is one file that makes a Track, and its line in tracks.ts; lanes,
 // keys, the pointer, the address and the details know tracks by this interface alone (ui/README.md says how). Items of a row are an ItemIndex;
 // units are nanoseconds from the timeline's start and CSS pixels.
-import type { StateTotals, TimelineState, TimelineWaker } from "@/api/generated/answers";
+import type { MoreWaits, StateTotals, TimelineState, TimelineWaker, WaitSum } from "@/api/generated/answers";
 import type { ItemIndex, Run } from "../item_index";
 import type { Palette } from "../palette";
 import type { UnknownPart } from "../unknown_parts";
@@ -26,6 +26,13 @@ export interface Hit extends Spot {
   readonly run: Run;
 }
 
+export interface Waits {
+  readonly sums: readonly WaitSum[];
+  readonly more?: MoreWaits;
+  /** There are too many to add up. */
+  readonly leftOut: boolean;
+}
+
 export interface Fact {
   readonly label: string;
   readonly value: string;
@@ -43,6 +50,8 @@ export interface Description {
   readonly cut?: string;
   readonly totals?: StateTotals;
   readonly longestWait?: TimelineState;
+  /** Waits that are alike, added up, and what is not among them. */
+  readonly waits?: Waits;
   readonly waker?: TimelineWaker;
   /** When the waker woke. */
   readonly wokenAt?: number;

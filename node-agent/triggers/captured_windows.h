@@ -1,0 +1,49 @@
+// CapturedWindows: which windows of a trace are captured of a process already, by whatever trigger.
+//
+// Purpose: a trace may be asked for several times: what it did is captured once, and what came since then, too.
+// Thread safety: none, belongs to the agent's loop. Units: nanoseconds of CLOCK_MONOTONIC. Bounds: kMost pairs of a
+// program and a trace for kKeepNano, the oldest forgotten first; kMostOfTrace windows of each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/recent_map.h"
+#include "base/time.h"
+
+namespace fathom::agent {
+
+struct TimeWindow {
+  uint64_t begin_nano = 0;
+  uint64_t end_nano = 0;
+  bool operator==(const TimeWindow&) const = default;
+};
+struct ProgramWindow {
+  uint32_t program = 0;  // WatchedProgram::serial
+  TimeWindow window;
+};
+
+// From the first to the last instant of `wanted` that none of the others has. Nothing: that is not longer than
+// `slack_nano`. At either end, so much may be missing.
+std::optional<TimeWindow> missing_part(TimeWindow wanted, const std::vector<TimeWindow>& others, uint64_t slack_nano);
+
+class CapturedWindows {
+ public:
+  static constexpr size_t kMost = 2'048;
+  static constexpr size_t kMostOfTrace = 8;
+  static constexpr uint64_t kKeepNano = 5 * kNanosPerMinute;
+
+  void add(uint32_t program, const TraceId& trace_id, const TimeWindow& window, uint64_t now_nano);
+  // It was not captured after all.
+  void take_back(uint32_t program, const TraceId& trace_id, const TimeWindow& window, uint64_t now_nano);
+  std::vector<TimeWindow> of(uint32_t program, const TraceId& trace_id, uint64_t now_nano);
+
+ private:
+  RecentMap<std::pair<uint32_t, TraceId>, std::vector<TimeWindow>> windows_{kMost, kKeepNano};
+};
+
+}  // namespace fathom::agent

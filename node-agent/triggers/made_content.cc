@@ -1,0 +1,41 @@
+#include "node-agent/triggers/made_content.h"
+
+#include <utility>
+
+#include "node-agent/triggers/capture_admission.h"
+
+namespace fathom::agent {
+
+MadeContent made_content(const CaptureJob& job, ReadyCapture capture) {
+  auto bytes = std::make_shared<const std::string>(std::move(capture.made.content));
+  return {.program = job.program->serial,
+          .uid = job.program->uid,
+          .pid = static_cast<uint32_t>(job.program->process.pid),
+          .service = text_of(job.program->service),
+          .begin_nano = job.begin_nano,
+          .end_nano = job.end_nano,
+          .owner = job.owner,
+          .facts = std::move(capture),
+          .bytes = std::move(bytes)};
+}
+
+OutgoingCapture outgoing_of(const CaptureSubject& subject, const MadeContent& content) {
+  return {.begin = {.id = subject.id,
+                    .trace_id = subject.trace_id,
+                    .span_id = subject.span_id,
+                    .trigger = subject.trigger,
+                    .service = content.service,
+                    .pid = content.pid,
+                    .operation = subject.operation,
+                    .start_unix_nano = content.facts.start_unix_nano,
+                    .end_unix_nano = content.facts.end_unix_nano,
+                    .crosses_clock_jump = content.facts.made.crosses_clock_jump,
+                    .truncated = content.facts.made.truncated,
+                    .losses = content.facts.made.losses,
+                    .sha256 = content.facts.hash},
+          .content = content.bytes,
+          .made = content.facts.instant,
+          .can_wait = content.owner != JobOwner::kTrigger};
+}
+
+}  // namespace fathom::agent

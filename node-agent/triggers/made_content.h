@@ -1,0 +1,52 @@
+// MadeContent: the content of a capture, ready to be sent, once or under several traces.
+//
+// Thread safety: constant; ContentPool belongs to the agent's loop. Ownership: shared by all who will send it. It knows
+// its program by number only: a capture that waits for a minute must not keep the program's memory. Units: in names.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <sys/types.h>
+
+#include "node-agent/control.h"
+#include "node-agent/triggers/capture_worker.h"
+
+namespace fathom::agent {
+
+struct MadeContent {
+  uint32_t program = 0;  // WatchedProgram::serial
+  uid_t uid = 0;
+  uint32_t pid = 0;
+  std::string service;
+  uint64_t begin_nano = 0;  // CLOCK_MONOTONIC
+  uint64_t end_nano = 0;
+  JobOwner owner = JobOwner::kTrigger;  // kTrigger: it is sent at once, and never kept
+  ReadyCapture facts;                   // without its bytes:
+  std::shared_ptr<const std::string> bytes;
+  mutable bool is_sent = false;  // under a trace at least; of the agent's loop
+};
+
+MadeContent made_content(const CaptureJob& job, ReadyCapture capture);
+// The same content under another subject is another capture.
+OutgoingCapture outgoing_of(const CaptureSubject& subject, const MadeContent& content);
+
+// Counts the bytes of the contents that it has made, for as long as somebody has them.
+class ContentPool {
+ public:
+  std::shared_ptr<const MadeContent> add(MadeContent content) {
+    const uint64_t size = content.bytes->size();
+    *bytes_ += size;
+    return {new MadeContent(std::move(content)), [bytes = bytes_, size](const MadeContent* made) {
+              *bytes -= size;
+              delete made;
+            }};
+  }
+  uint64_t bytes() const { return *bytes_; }
+
+ private:
+  std::shared_ptr<uint64_t> bytes_ = std::make_shared<uint64_t>(0);  // contents may outlive the pool
+};
+
+}  // namespace fathom::agent

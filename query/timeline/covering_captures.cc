@@ -1,0 +1,216 @@
+#include "query/timeline/covering_captures.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/time.h"
+
+namespace fathom::query {
+
+namespace {
+
+using store::StoredCapture;
+
+// Nobody can ask for more.
+constexpr uint64_t kLongestWindowNano = 10 * kNanosPerMinute;
+// Between two looks at whether the query may go on.
+constexpr size_t kPageRows = 100;
+constexpr uint64_t kShareOfSearch = 4;
+constexpr uint64_t kOriginBytes = 256;  // in a set, about
+
+struct Period {
+  uint64_t begin_nano = UINT64_MAX;
+  uint64_t end_nano = 0;
+};
+using Periods = std::map<Origin, Period>;
+
+void widen(Period& period, const store::StoredSpan& stored) {
+  const uint64_t begin_nano = corrected_start_unix_nano(stored);
+  period.begin_nano = std::min(period.begin_nano, begin_nano);
+  period.end_nano = std::max(period.end_nano, begin_nano + stored.span.end_unix_nano - stored.span.start_unix_nano);
+}
+
+// `beyond`: processes that are too many.
+Result<Periods> periods_of(const store::StoredTrace& trace, std::set<Origin>& beyond, store::QueryBudget& budget) {
+  Periods periods;
+  for (const store::StoredSpan& stored : trace.spans) {
+    Origin origin = origin_of(stored);
+    if (periods.size() < kMostCoveredProcesses || periods.contains(origin)) {
+      widen(periods[std::move(origin)], stored);
+    } else if (beyond.insert(std::move(origin)).second) {
+      if (Result<> spent = budget.spend(kOriginBytes); !spent) return spent.error();
+    }
+  }
+  return periods;
+}
+
+// As process_finder.h has it: a host that no agent goes by may be what a container calls itself.
+bool is_of(const StoredCapture& capture, const Origin& origin, bool host_is_known) {
+  const store::CaptureInfo& info = capture.info;
+  if (origin.names_process()) return info.node_id == origin.node_id && info.pid == origin.node_pid;
+  if (info.service != origin.service || std::to_string(info.pid) != origin.pid) return false;
+  return !host_is_known || info.node_name == origin.host;
+}
+
+bool overlaps(const StoredCapture& capture, const Period& period) {
+  return capture.info.start_unix_nano < period.end_nano && capture.info.end_unix_nano > period.begin_nano;
+}
+
+// The part of the period that no capture has yet: from the end of those that cover its begin on.
+Period uncovered(Period period, std::vector<StoredCapture> captures) {
+  std::ranges::sort(captures, {}, [](const StoredCapture& capture) { return capture.info.start_unix_nano; });
+  for (const StoredCapture& capture : captures) {
+    if (capture.info.start_unix_nano > period.begin_nano) continue;
+    period.begin_nano = std::max(period.begin_nano, capture.info.end_unix_nano);
+  }
+  return period;
+}
+
+// Of several that have the period's begin, the one that goes on for longest; if there is none, the first behind it.
+bool is_better(const store::CaptureInfo& one, const store::CaptureInfo& best, uint64_t begin_nano) {
+  const bool has = one.start_unix_nano <= begin_nano, best_has = best.start_unix_nano <= begin_nano;
+  if (has != best_has) return has;
+  return has ? one.end_unix_nano > best.end_unix_nano : one.start_unix_nano < best.start_unix_nano;
+}
+
+class Search {
+ public:
+  Search(const Stores& stores, const std::vector<StoredCapture>& own, store::QueryBudget& budget)
+      : stores_(stores),
+        own_(own),
+        budget_(budget),
+        share_(budget.deadline_monotonic_nano(), budget.left_bytes() / kShareOfSearch) {}
+
+  Result<> find(const Origin& origin, const Period& whole) {
+    Result<const Asked*> asked = asked_for(origin, whole);
+    if (!asked) return asked.error();
+    if ((*asked)->failed) {
+      result_.not_searched.insert(origin);
+      return {};
+    }
+    const std::vector<StoredCapture>& all = (*asked)->captures;
+    const bool host_is_known = !origin.host.empty() && std::ranges::any_of(all, [&](const StoredCapture& capture) {
+      return capture.info.node_name == origin.host;
+    });
+    const auto is_its = [&](const StoredCapture& capture) { return is_of(capture, origin, host_is_known); };
+    std::vector<StoredCapture> having, others;
+    std::ranges::copy_if(own_, std::back_inserter(having), is_its);
+    std::ranges::copy_if(all, std::back_inserter(others),
+                         [&](const StoredCapture& capture) { return is_its(capture) && !is_known(capture); });
+    cover(origin, uncovered(whole, having), others);
+    return {};
+  }
+  CoveringCaptures take() { return std::move(result_); }
+
+ private:
+  // A process, or a service.
+  using Subject = std::tuple<store::NodeId, uint32_t, std::string>;
+  struct Asked {
+    uint64_t begin_nano = UINT64_MAX;
+    uint64_t end_nano = 0;
+    std::vector<StoredCapture> captures;
+    bool failed = false;
+  };
+
+  void cover(const Origin& origin, Period period, std::vector<StoredCapture>& others) {
+    for (size_t i = 0; i < kMostExtraCaptures && period.begin_nano < period.end_nano; ++i) {
+      auto next = best_for(period, others);
+      if (next == others.end()) return;
+      period.begin_nano = next->info.end_unix_nano;
+      result_.found.push_back({std::move(*next), origin});
+      others.erase(next);
+    }
+  }
+  static std::vector<StoredCapture>::iterator best_for(const Period& period, std::vector<StoredCapture>& captures) {
+    auto best = captures.end();
+    for (auto at = captures.begin(); at != captures.end(); ++at) {
+      if (at->damaged || !overlaps(*at, period)) continue;
+      if (best == captures.end() || is_better(at->info, best->info, period.begin_nano)) best = at;
+    }
+    return best;
+  }
+
+  bool is_known(const StoredCapture& capture) const {
+    const auto is_same = [&](const StoredCapture& other) { return other.info.id == capture.info.id; };
+    return std::ranges::any_of(own_, is_same) || std::ranges::any_of(result_.found, is_same, &CoveringCapture::stored);
+  }
+
+  static Subject subject_of(const Origin& origin) {
+    if (origin.names_process()) return {origin.node_id, origin.node_pid, ""};
+    return {store::NodeId{}, 0, origin.service};
+  }
+  static store::CaptureFilter filter_for(const Origin& origin, const Asked& asked) {
+    store::CaptureFilter filter;
+    filter.range = {asked.begin_nano - std::min(asked.begin_nano, kLongestWindowNano), asked.end_nano};
+    if (origin.names_process()) {
+      filter.process = store::CaptureProcess{origin.node_id, origin.node_pid};
+    } else {
+      filter.service = origin.service;
+    }
+    return filter;
+  }
+
+  // A trace has many processes of one service, rarely at other times than the first.
+  Result<const Asked*> asked_for(const Origin& origin, const Period& period) {
+    Asked& asked = asked_[subject_of(origin)];
+    const bool is_there = asked.begin_nano <= period.begin_nano && period.end_nano <= asked.end_nano;
+    if (is_there || asked.failed) return &asked;
+    asked = {std::min(asked.begin_nano, period.begin_nano), std::max(asked.end_nano, period.end_nano), {}};
+    const Result<> read = read_all(filter_for(origin, asked), asked.captures);
+    // Where the query may not go on at all, it says so itself.
+    if (Result<> going_on = pay(); !going_on) return going_on.error();
+    asked.failed = !read;
+    if (!read) ++result_.failed_searches;
+    return &asked;
+  }
+
+  Result<> read_all(const store::CaptureFilter& filter, std::vector<StoredCapture>& captures) {
+    std::optional<store::CaptureCursor> cursor;
+    do {
+      if (Result<> going_on = pay(); !going_on) return going_on;
+      auto page = stores_.captures->find(filter, std::min(kPageRows, kMostLooks - captures.size()), cursor, share_);
+      if (!page) return page.error();
+      std::ranges::move(page->rows, std::back_inserter(captures));
+      cursor = page->next;
+    } while (cursor && captures.size() < kMostLooks);
+    return {};
+  }
+
+  // What the share has spent since, so that the query's budget knows it.
+  Result<> pay() {
+    const uint64_t spent = share_.spent_bytes();
+    return budget_.spend(spent - std::exchange(paid_bytes_, spent));
+  }
+
+  const Stores& stores_;
+  const std::vector<StoredCapture>& own_;
+  store::QueryBudget& budget_;
+  store::QueryBudget share_;
+  uint64_t paid_bytes_ = 0;
+  std::map<Subject, Asked> asked_;
+  CoveringCaptures result_;
+};
+
+}  // namespace
+
+Result<CoveringCaptures> covering_captures(const Stores& stores, const store::StoredTrace& trace,
+                                           const std::vector<StoredCapture>& own, store::QueryBudget& budget) {
+  if (stores.captures == nullptr) return CoveringCaptures{};
+  std::set<Origin> beyond;
+  Result<Periods> periods = periods_of(trace, beyond, budget);
+  if (!periods) return periods.error();
+  Search search(stores, own, budget);
+  for (const auto& [origin, period] : *periods) {
+    if (Result<> found = search.find(origin, period); !found) return found.error();
+  }
+  CoveringCaptures result = search.take();
+  result.not_searched.merge(beyond);
+  return result;
+}
+
+}  // namespace fathom::query

@@ -1,0 +1,178 @@
+#include "query/timeline/named_threads.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "base/span_threads.h"
+#include "capture/encode.h"
+#include "query/testing/sample_timeline.h"
+#include "query/timeline/timeline_query.h"
+
+namespace fathom::query {
+namespace {
+
+using store::ValueView;
+using testing::kMilli;
+using testing::kSampleStart;
+using testing::sample_capture;
+using testing::sample_capture_info;
+using testing::sample_span_id;
+using testing::sample_trace_id;
+using testing::SampleTimeline;
+
+constexpr uint64_t kNumber = 60;  // of the span that each test adds
+constexpr uint32_t kWorker = 4712;
+constexpr uint32_t kFlusher = 4719;
+constexpr uint32_t kSilent = 4800;  // no capture has anything of it
+constexpr uint32_t kSilentToo = 4801;
+
+store::AttributeView thread_attribute(std::string_view key, int64_t tid) {
+  return {key, ValueView::of_int(tid)};
+}
+
+NamedThreads named_by(std::initializer_list<store::AttributeView> attributes) {
+  store::SpanView span;
+  span.attributes = {attributes.begin(), attributes.size()};
+  return named_threads(span);
+}
+
+TEST(NamedThreads, AreThoseThatAgentsAdd) {
+  const NamedThreads one = named_by({thread_attribute("items", 3), thread_attribute(kThreadId, 7)});
+  EXPECT_EQ(one.start_tid, 7u);
+  EXPECT_EQ(one.end_tid, 7u);
+  EXPECT_TRUE(one.known());
+  EXPECT_FALSE(one.differ());
+  const NamedThreads two = named_by({thread_attribute(kStartThreadId, 8), thread_attribute(kThreadId, 7)});
+  EXPECT_EQ(two.start_tid, 8u);
+  EXPECT_TRUE(two.differ());
+  EXPECT_FALSE(named_by({thread_attribute("thread.id", 7)}).known()) << "a number of the program's runtime";
+}
+
+TEST(NamedThreads, WhatIsNoThreadIdNamesNone) {
+  EXPECT_FALSE(named_by({}).known());
+  EXPECT_FALSE(named_by({thread_attribute(kThreadId, 0)}).known());
+  EXPECT_FALSE(named_by({thread_attribute(kThreadId, -7)}).known());
+  EXPECT_FALSE(named_by({thread_attribute(kThreadId, int64_t{1} << 31)}).known());
+  EXPECT_FALSE(named_by({{kThreadId, ValueView::of_string("7")}}).known());
+  EXPECT_FALSE(named_by({thread_attribute(kStartThreadId, 7)}).known());
+  EXPECT_FALSE(named_by({thread_attribute(kStartThreadId, -8), thread_attribute(kThreadId, 7)}).differ());
+}
+
+// Where a span is in the timeline of its trace.
+struct PlacedSpan {
+  uint32_t tid = 0;  // 0: without a thread
+  TimelineSpan span;
+};
+
+class PlacedByNameTest : public ::testing::Test {
+ protected:
+  // No capture mentions it; 400 ms after the sample's begin another thread runs than at 5 ms, so that none is guessed.
+  void add_span(std::initializer_list<store::AttributeView> attributes, const std::string& service = "checkout",
+                int64_t pid = 4711, uint64_t end_milli = 400) {
+    store::SpanView span{.trace_id = sample_trace_id(1), .span_id = sample_span_id(kNumber), .name = "plain"};
+    span.parent_span_id = sample_span_id(1);
+    span.start_unix_nano = kSampleStart + 5 * kMilli;
+    span.end_unix_nano = kSampleStart + end_milli * kMilli;
+    span.attributes = {attributes.begin(), attributes.size()};
+    sample_.add_span(span, service, pid);
+  }
+  PlacedSpan placed(size_t process) {
+    store::QueryBudget budget;
+    auto built = build_timeline(sample_.stores(), {.subject = {.trace = sample_trace_id(1)}}, budget);
+    EXPECT_TRUE(built.ok()) << built.error().message;
+    if (!built) return {};
+    timeline_ = *std::move(built);
+    for (const TimelineThread& thread : timeline_.processes.at(process).threads) {
+      if (const TimelineSpan* span = find(thread.spans)) return {thread.tid, *span};
+    }
+    const TimelineSpan* span = find(timeline_.processes.at(process).spans);
+    EXPECT_NE(span, nullptr);
+    return span == nullptr ? PlacedSpan{} : PlacedSpan{0, *span};
+  }
+  static const TimelineSpan* find(const std::vector<TimelineSpan>& spans) {
+    auto found = std::ranges::find(spans, sample_span_id(kNumber), &TimelineSpan::span_id);
+    return found == spans.end() ? nullptr : &*found;
+  }
+  std::string json() {
+    store::QueryBudget budget;
+    return *timeline_json(timeline_, budget);
+  }
+
+  SampleTimeline sample_;
+  Timeline timeline_;
+};
+
+TEST_F(PlacedByNameTest, AThreadOfWhichNothingWasCapturedHasItsSpans) {
+  add_span({thread_attribute(kThreadId, kSilent)});
+  const PlacedSpan found = placed(0);
+  EXPECT_EQ(found.tid, kSilent);
+  EXPECT_FALSE(found.span.guessed_thread);
+  EXPECT_TRUE(timeline_.processes[0].spans.empty());
+  const auto& threads = timeline_.processes[0].threads;
+  const auto thread = std::ranges::find(threads, kSilent, &TimelineThread::tid);
+  ASSERT_NE(thread, threads.end());
+  EXPECT_TRUE(thread->of_trace);
+  EXPECT_EQ(thread->begin_unix_nano, kSampleStart + 5 * kMilli);
+  EXPECT_EQ(thread->end_unix_nano, kSampleStart + 400 * kMilli);
+  EXPECT_EQ(json().find("_tid\""), std::string::npos) << "it ended where it started";
+}
+
+TEST_F(PlacedByNameTest, AThreadOfARuntimeSaysNothing) {
+  add_span({thread_attribute("thread.id", kWorker)});
+  EXPECT_EQ(placed(0).tid, 0u);
+}
+
+// What ran at both of its ends would be the worker alone.
+TEST_F(PlacedByNameTest, NothingIsGuessedThatIsNamed) {
+  add_span({thread_attribute(kThreadId, kFlusher)}, "checkout", 4711, 792);
+  const PlacedSpan found = placed(0);
+  EXPECT_EQ(found.tid, kFlusher);
+  EXPECT_FALSE(found.span.guessed_thread);
+}
+
+TEST_F(PlacedByNameTest, ASpanThatWasHandedOnNamesBothThreads) {
+  add_span({thread_attribute(kThreadId, kSilentToo), thread_attribute(kStartThreadId, kSilent)});
+  const PlacedSpan found = placed(0);
+  EXPECT_EQ(found.tid, kSilent) << "where it started";
+  EXPECT_EQ(found.span.start_tid, kSilent);
+  EXPECT_EQ(found.span.end_tid, kSilentToo);
+  EXPECT_NE(json().find(R"("start_tid":4800,"end_tid":4801)"), std::string::npos);
+}
+
+TEST_F(PlacedByNameTest, OfTwoThreadsTheOneThatWasCaptured) {
+  add_span({thread_attribute(kThreadId, kWorker), thread_attribute(kStartThreadId, kSilent)});
+  EXPECT_EQ(placed(0).tid, kWorker);
+}
+
+TEST_F(PlacedByNameTest, AProcessThatWasNotCapturedHasThreadsToo) {
+  add_span({thread_attribute(kThreadId, 501)}, "stock", 500);
+  EXPECT_EQ(placed(1).tid, 501u);
+  EXPECT_EQ(timeline_.processes[1].spans.size(), 1u) << "the one that names none";
+}
+
+TEST_F(PlacedByNameTest, AThreadThatOnlySpansNameIsNotListedWithoutThem) {
+  add_span({thread_attribute(kThreadId, kSilent)});
+  for (bool all : {false, true}) {
+    store::QueryBudget budget;
+    auto built = build_timeline(
+        sample_.stores(), {.subject = {.trace = sample_trace_id(1)}, .span = sample_span_id(2), .all = all}, budget);
+    ASSERT_TRUE(built.ok()) << built.error().message;
+    const TimelineProcess& process = built->processes.at(0);
+    EXPECT_EQ(std::ranges::count(process.threads, kSilent, &TimelineThread::tid), 0);
+    EXPECT_EQ(process.threads.size() + process.other_threads, 2u) << "the captured ones";
+  }
+}
+
+// As of a thread that had ended when its capture was made, in a pid namespace of its own.
+TEST_F(PlacedByNameTest, ACaptureKnowsBetterWhereASpanWasThanANumberThatIsNotCaptured) {
+  capture::Capture content = sample_capture();
+  content.span_sets[2] = {{sample_trace_id(1), sample_span_id(kNumber)}};
+  sample_.add_capture(sample_capture_info(3), capture::encode(content));
+  add_span({thread_attribute(kThreadId, kSilent)});
+  EXPECT_EQ(placed(0).tid, kWorker);
+}
+
+}  // namespace
+}  // namespace fathom::query
