@@ -5,6 +5,16 @@
 
 namespace fathom::cli {
 
+std::vector<Flag> slow_request_flags() {
+  return {{"--kernel-events-memory", "SIZE",
+           "memory per processor for the kernel's events, 64KiB to 256MiB, at most 1GiB in all; 32MiB hold 20 s of "
+           "25,000 events a second",
+           "32MiB"},
+          {"--slowest-period", "D",
+           "capture the two slowest requests of each operation in every period of this length, 1s to 1h", "1m"},
+          {"--slowest-memory", "SIZE", "captures in memory until their period is over, at least 1MiB", "128MiB"}};
+}
+
 std::vector<Flag> agent_program_flags() {
   return join(
       {client_security_flags("--collector-", "the collector", ""),
@@ -27,15 +37,9 @@ std::vector<Flag> agent_program_flags() {
          "process's). While a request for a capture waits for its window, everything; 'requested': only then; "
          "'off': "
          "never",
-         "scheduling"},
-        {"--kernel-events-memory", "SIZE",
-         "memory per processor for the kernel's events, 64KiB to 256MiB, of all processors 1GiB at most; 32MiB hold "
-         "20 s of 25,000 events a second",
-         "32MiB"},
-        {"--slowest-period", "D",
-         "capture the two slowest requests of each operation in every period of this length, 1s to 1h", "1m"},
-        {"--slowest-memory", "SIZE", "captures in memory until their period is over, at least 1MiB", "128MiB"},
-        {"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB; beyond it the oldest are left out",
+         "scheduling"}},
+       slow_request_flags(),
+       {{"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB; beyond it the oldest are left out",
          "16MiB"},
         {"--overdue-after", "D",
          "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: "

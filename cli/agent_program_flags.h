@@ -12,5 +12,8 @@
 namespace fathom::cli {
 
 std::vector<Flag> agent_program_flags();
+// --kernel-events-memory, --slowest-period, --slowest-memory: a part of the above, and of agent_flags() of
+// server_flags.h.
+std::vector<Flag> slow_request_flags();
 
 }  // namespace fathom::cli

@@ -1,5 +1,8 @@
 #include "cli/server_flags.h"
 
+#include "cli/agent_program_flags.h"
+#include "cli/filter_flags.h"
+
 namespace fathom::cli {
 
 namespace {
@@ -23,35 +26,29 @@ Result<std::string> ingest_address(const Args& args) {
 }
 
 std::vector<Flag> agent_flags() {
-  return {
-      {"--agent-socket", "PATH",
-       "where the agent takes programs' memory (default: where they look: $FATHOM_AGENT_SOCKET, "
-       "/run/fathom/agent.sock or $XDG_RUNTIME_DIR/fathom/agent.sock; else in the data directory)"},
-      {"--spool-limit", "SIZE", "disk for spans while the server is away; beyond it they wait in the programs",
-       "256MiB"},
-      {"--kernel-events", "off|requested|scheduling|traced",
-       "what the kernel tells the agent of traced programs: context switches, wake-ups and page faults "
-       "(scheduling), or system calls too (traced); or only while a capture is asked for that lies ahead; or nothing",
-       "scheduling"},
-      {"--kernel-events-memory", "SIZE",
-       "memory per processor for the kernel's events, 64KiB to 256MiB, of all processors 1GiB at most; 32MiB hold "
-       "20 s of 25,000 events a second",
-       "32MiB"},
-      {"--slowest-period", "D",
-       "capture the two slowest requests of each operation in every period of this length, 1s to 1h", "1m"},
-      {"--slowest-memory", "SIZE", "captures in memory until their period is over, at least 1MiB", "128MiB"},
-      {"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB", "16MiB"},
-      {"--overdue-after", "D",
-       "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: none "
-       "is)"},
-      {"--no-captures", "", "let the agent make none"},
-      {"--pt", "",
-       "let the agent record by Intel PT, and cut a snapshot at each trigger (`fathom doctor --pt`: can it, here?)"},
-      {"--pt-buffer-mib", "N", "the last so many MiB of packets of each CPU, a power of two up to 1024", "16"},
-      {"--pt-window", "D", "of a snapshot, before its trigger, 1ms to 5s", "50ms"},
-      {"--pt-symbol", "FILE:FUNCTION", "cut one when a traced program reaches this function, too"},
-      {"--pt-spool", "SIZE", "snapshots and their images on the agent's disk while the server is away", "1GiB"},
-      {"--agent-http", "ADDR", "HOST:PORT of the agent's own /metrics and /healthz (default: off)"}};
+  return join(
+      {{{"--agent-socket", "PATH",
+         "where the agent takes programs' memory (default: where they look: $FATHOM_AGENT_SOCKET, "
+         "/run/fathom/agent.sock or $XDG_RUNTIME_DIR/fathom/agent.sock; else in the data directory)"},
+        {"--spool-limit", "SIZE", "disk for spans while the server is away; beyond it they wait in the programs",
+         "256MiB"},
+        {"--kernel-events", "off|requested|scheduling|traced",
+         "what the kernel tells the agent of traced programs: context switches, wake-ups and page faults "
+         "(scheduling), or system calls too (traced); or only while a capture is asked for that lies ahead; or nothing",
+         "scheduling"}},
+       slow_request_flags(),
+       {{"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB", "16MiB"},
+        {"--overdue-after", "D",
+         "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: none "
+         "is)"},
+        {"--no-captures", "", "let the agent make none"},
+        {"--pt", "",
+         "let the agent record by Intel PT, and cut a snapshot at each trigger (`fathom doctor --pt`: can it, here?)"},
+        {"--pt-buffer-mib", "N", "the last so many MiB of packets of each CPU, a power of two up to 1024", "16"},
+        {"--pt-window", "D", "of a snapshot, before its trigger, 1ms to 5s", "50ms"},
+        {"--pt-symbol", "FILE:FUNCTION", "cut one when a traced program reaches this function, too"},
+        {"--pt-spool", "SIZE", "snapshots and their images on the agent's disk while the server is away", "1GiB"},
+        {"--agent-http", "ADDR", "HOST:PORT of the agent's own /metrics and /healthz (default: off)"}}});
 }
 
 std::vector<Flag> server_flags() {
