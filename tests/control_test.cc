@@ -27,7 +27,10 @@ constexpr int kRemoteTraces = 3;  // that other nodes are asked for
 // An agent without programs: it keeps what it is told and asked, and answers with its own number.
 class Agent : public agent::ControlHandler {
  public:
-  Agent(boost::asio::io_context& loop, const std::string& collector_address, uint8_t number) : number_(number) {
+  // All its captures begin at `captures_begin_unix_nano`, and take kUsualNano.
+  Agent(boost::asio::io_context& loop, const std::string& collector_address, uint8_t number,
+        uint64_t captures_begin_unix_nano)
+      : number_(number), captures_begin_unix_nano_(captures_begin_unix_nano) {
     agent::UplinkOptions options;
     options.collector_address = collector_address;
     options.node_id.bytes[0] = number;
@@ -83,7 +86,7 @@ class Agent : public agent::ControlHandler {
     capture.begin.id = {{number_, static_cast<uint8_t>(trace)}};
     capture.begin.trace_id.bytes.fill(static_cast<uint8_t>(trace));
     capture.begin.trigger = CaptureTrigger::kError;
-    capture.begin.start_unix_nano = now_unix_nano() - kNanosPerSecond;
+    capture.begin.start_unix_nano = captures_begin_unix_nano_;
     capture.begin.end_unix_nano = capture.begin.start_unix_nano + kUsualNano;
     capture.content = std::make_shared<const std::string>("content");
     capture.made = uplink_->mark();
@@ -97,6 +100,7 @@ class Agent : public agent::ControlHandler {
 
  private:
   const uint8_t number_;
+  const uint64_t captures_begin_unix_nano_;
   std::unique_ptr<agent::Uplink> uplink_;
 };
 
@@ -114,8 +118,9 @@ class ControlOverStreams : public ::testing::Test {
     collector_ = std::make_unique<collector::Collector>(options, spans_);
     Result<collector::CollectorAddresses> addresses = collector_->start();
     EXPECT_TRUE(addresses.ok());
-    first_ = std::make_unique<Agent>(loop_, addresses->ingest, 1);
-    second_ = std::make_unique<Agent>(loop_, addresses->ingest, 2);
+    const uint64_t captures_begin_unix_nano = now_unix_nano() - kNanosPerSecond;
+    first_ = std::make_unique<Agent>(loop_, addresses->ingest, 1, captures_begin_unix_nano);
+    second_ = std::make_unique<Agent>(loop_, addresses->ingest, 2, captures_begin_unix_nano);
     EXPECT_TRUE(run_until([this] { return first_->was_told && second_->was_told; })) << "as they connected";
   }
   ~ControlOverStreams() override {
