@@ -16,7 +16,7 @@ namespace fathom {
 // The numbers are those of the agents' stream and of the store.
 enum class CaptureTrigger : uint8_t {
   kOverdue = 1,    // a span was over its operation's threshold, and still running
-  kSlow = 2,       // a request was among the slowest of its minute; or the rest of an overdue span
+  kSlow = 2,       // a request was among the slowest of its minute; or an overdue span ended
   kError = 3,      // a span ended with an error
   kRequested = 4,  // by a person
   kProgram = 5,    // by the traced program

@@ -1,9 +1,9 @@
-// The resource attributes that say which process of which node the spans are of.
+// Resource attributes that name the process, and the node, of a program's spans.
 //
-// Purpose: one spelling for the agent and for queries. A program in a container names its host and its process id
-// otherwise than captures do, which have the node's numbers; so the agent adds what it knows to the resource of each
-// program that it reads. A program cannot set them: the agent leaves out what the program says of them. Whoever sends
-// spans over OTLP can. Units: the process id as the agent's node numbers it, a positive integer; the node's id as 32
+// Purpose: one spelling for the agent and for queries. Captures identify a process by the node's numbers. A program in
+// a container knows other names for its host and its process, so the agent adds the node's numbers to the resource of
+// each program that it reads. A program cannot set these attributes, because the agent discards its values; a sender of
+// spans over OTLP can. Units: the process id in the node's pid namespace, a positive integer; the node's id as 32
 // hexadecimal digits.
 #pragma once
 

@@ -1,8 +1,8 @@
-// RecentMap: what is known of the keys that were added lately: for a limited time, and of a limited number, of which
-// the oldest go first.
+// RecentMap: a map that keeps each entry for a limited time, and a limited number of entries. Beyond that number it
+// drops the oldest.
 //
-// Thread safety: none. Units: nanoseconds of a clock that does not go back; if calls come a little out of order, a key
-// is kept a little longer. Bounds: memory for `most` keys, erased ones included until their time is over.
+// Thread safety: none. Units: nanoseconds of a clock that never goes back; calls with slightly disordered times keep a
+// key a little longer. Bounds: `most` keys. An erased key counts until its time is over.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class RecentMap {
  public:
   RecentMap(size_t most, uint64_t keep_nano) : most_(most), keep_nano_(keep_nano) {}
 
-  // False: it is there already, and stays as it is, for as long as before.
+  // False: the key is present. Its entry, including its age, stays unchanged.
   bool add(const Key& key, Value value, uint64_t now_nano) {
     forget(now_nano);
     if (!entries_.try_emplace(key, Entry{last_number_ + 1, std::move(value)}).second) return false;
@@ -26,13 +26,13 @@ class RecentMap {
     forget(now_nano);
     return true;
   }
-  // Null: it is not there. Valid until the next call; may be changed.
+  // Null: the key is absent. The pointer is valid until the next call; the caller may change the value.
   Value* find(const Key& key, uint64_t now_nano) {
     forget(now_nano);
     const auto found = entries_.find(key);
     return found == entries_.end() ? nullptr : &found->second.value;
   }
-  // False: it is not there.
+  // False: the key is absent.
   bool erase(const Key& key, uint64_t now_nano) {
     forget(now_nano);
     return entries_.erase(key) > 0;
@@ -55,7 +55,7 @@ class RecentMap {
   void forget(uint64_t now_nano) {
     while (!by_age_.empty() && (by_age_.size() > most_ || is_over(by_age_.front(), now_nano))) {
       const auto found = entries_.find(by_age_.front().key);
-      // One that was erased may have been added again since.
+      // An erased key may have been added again since; that entry has another number.
       if (found != entries_.end() && found->second.number == by_age_.front().number) entries_.erase(found);
       by_age_.pop_front();
     }
@@ -63,8 +63,8 @@ class RecentMap {
 
   const size_t most_;
   const uint64_t keep_nano_;
-  std::map<Key, Entry> entries_;  // of those that are there
-  std::deque<Added> by_age_;      // also those that were erased
+  std::map<Key, Entry> entries_;  // those that find() returns
+  std::deque<Added> by_age_;      // includes erased keys
   uint64_t last_number_ = 0;
 };
 

@@ -5,7 +5,7 @@
 namespace fathom {
 namespace {
 
-// What it has in common with RecentSet is tested there.
+// recent_set_test.cc tests what RecentMap shares with RecentSet.
 TEST(RecentMap, ValuesMayBeChangedAndGoWithTheirKeys) {
   RecentMap<int, int> map(2, 100);
   EXPECT_TRUE(map.add(1, 10, 1000));

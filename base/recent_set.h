@@ -1,4 +1,4 @@
-// RecentSet: the keys that were added lately: a RecentMap (recent_map.h) without values.
+// RecentSet: the keys that were added recently: a RecentMap (recent_map.h) without values.
 //
 // Thread safety, units and bounds: as RecentMap.
 #pragma once
@@ -15,10 +15,10 @@ class RecentSet {
  public:
   RecentSet(size_t most, uint64_t keep_nano) : keys_(most, keep_nano) {}
 
-  // False: it is there already, and stays for as long as before.
+  // False: the key is present and keeps its age.
   bool add(const Key& key, uint64_t now_nano) { return keys_.add(key, {}, now_nano); }
   bool contains(const Key& key, uint64_t now_nano) { return keys_.find(key, now_nano) != nullptr; }
-  // False: it is not there.
+  // False: the key is absent.
   bool erase(const Key& key, uint64_t now_nano) { return keys_.erase(key, now_nano); }
 
  private:

@@ -1,7 +1,7 @@
 // SkipReason: why a node has no capture of a request that triggered one (docs/triggers.md).
 //
-// Purpose: agents, the collector, the store and queries have this list in common. Thread safety: constants and pure
-// functions. Errors: a number or a name that is not known is nothing.
+// Purpose: agents, the collector, the store and queries share this list. Thread safety: constants and pure functions.
+// Errors: an unknown number or name gives no reason (nullopt).
 #pragma once
 
 #include <array>
@@ -12,23 +12,23 @@
 
 namespace fathom {
 
-// The numbers are those of the agents' stream.
+// The values are part of the agents' protocol.
 enum class SkipReason : uint8_t {
-  kRate = 1,         // more than this kind of trigger may make
-  kOperation = 2,    // this operation was captured a moment ago
-  kSame = 3,         // this trace was captured by such a trigger already
-  kBusy = 4,         // too many are being made, or wait to be
-  kMemory = 5,       // what is being made, or is kept, holds too much
-  kNoDetail = 6,     // the process records nothing
-  kOverwritten = 7,  // before it was read
-  kFailed = 8,       // could not be encoded
-  kLost = 9,         // made, and lost on its way to the collector
-  kOperations = 10,  // its user has more operations than are followed
-  kTooLate = 11,     // heard of after its period was over
-  kRefused = 12,     // the collector asked the node late, or not at all
+  kRate = 1,         // the trigger's limit of captures per second was reached
+  kOperation = 2,    // the same operation was captured a moment ago
+  kSame = 3,         // the same trigger captured this trace already
+  kBusy = 4,         // too many captures are queued or under way
+  kMemory = 5,       // the memory for captures under way, or for kept captures, is used up
+  kNoDetail = 6,     // the process records no events
+  kOverwritten = 7,  // events were overwritten before they were read
+  kFailed = 8,       // the capture could not be encoded
+  kLost = 9,         // the capture was made, but did not reach the collector
+  kOperations = 10,  // the user has more operations than the agent follows
+  kTooLate = 11,     // the agent read the request after its period was closed
+  kRefused = 12,     // the collector requested the node's part late or not at all
 };
 
-// By number, from 1 on: names in metrics, the store and answers.
+// Indexed by number - 1. Metrics, the store and query responses use these names.
 inline constexpr std::array<std::string_view, 12> kSkipReasonNames = {"rate",   "operation",  "same",        "busy",
                                                                       "memory", "no_detail",  "overwritten", "failed",
                                                                       "lost",   "operations", "too_late",    "refused"};
@@ -47,13 +47,13 @@ inline constexpr std::optional<SkipReason> skip_reason_of(std::string_view name)
   return std::nullopt;
 }
 
-// "unknown" for a number that is none.
+// "unknown" if the number is not in the list.
 inline constexpr std::string_view name_of(SkipReason reason) {
   const auto number = static_cast<size_t>(reason);
   return skip_reason_of(number) ? kSkipReasonNames[number - 1] : "unknown";
 }
 
-// For people; completes "it was not captured: ".
+// For people. Completes "it was not captured: ".
 inline constexpr const char* words_of(SkipReason reason) {
   constexpr std::array<const char*, kSkipReasonNames.size()> kWords = {
       "the limit of captures per second for this kind of trigger was reached",
@@ -66,7 +66,7 @@ inline constexpr const char* words_of(SkipReason reason) {
       "the capture could not be encoded",
       "the capture was lost on its way to the server",
       "its service has more operations than the agent follows",
-      "the agent heard of it after the captures of its period were chosen",
+      "it ended after the captures of its period were chosen",
       "the server asks agents for a limited number of traces per second"};
   const auto number = static_cast<size_t>(reason);
   return skip_reason_of(number) ? kWords[number - 1] : "for a reason that this version does not know";

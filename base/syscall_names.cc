@@ -16,7 +16,7 @@ struct NamedCall {
 constexpr NamedCall kCalls[] = {
 #include "syscall_table.inc"
 };
-// Those that Debian 12's header lacks, or may lack.
+// System calls that Debian 12's header lacks, or may lack.
 constexpr NamedCall kYoungCalls[] = {{449, "futex_waitv"},       {450, "set_mempolicy_home_node"},
                                      {451, "cachestat"},         {452, "fchmodat2"},
                                      {453, "map_shadow_stack"},  {454, "futex_wake"},
@@ -38,7 +38,7 @@ std::array<std::string_view, kMostCalls> by_number() {
   return names;
 }
 
-// Linux's include/uapi/linux/futex.h, by number. FUTEX_FD is gone since Linux 2.6.26.
+// Operations in linux/include/uapi/linux/futex.h, by number. Linux 2.6.26 removed FUTEX_FD.
 constexpr std::string_view kFutexOperations[] = {
     "WAIT",           "WAKE",      "",           "REQUEUE",     "CMP_REQUEUE", "WAKE_OP",
     "LOCK_PI",        "UNLOCK_PI", "TRYLOCK_PI", "WAIT_BITSET", "WAKE_BITSET", "WAIT_REQUEUE_PI",

@@ -14,7 +14,7 @@ namespace fathom {
 std::string_view syscall_name(int32_t number);  // empty: not known
 // Of a result of a system call: "EAGAIN"; empty when it is no error.
 std::string error_name(int64_t result);
-// Of the second argument of futex(): "FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME"; empty: not known.
+// Decodes the second argument of futex(): "FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME"; empty: unknown.
 std::string futex_operation_name(uint64_t operation);
 
 }  // namespace fathom

@@ -1,6 +1,6 @@
-// TokenBucket: how often something may happen: so many times a second, and so many at once after a pause.
+// TokenBucket: a rate limit: `per_s` actions per second, and up to `burst` actions at once after a pause.
 //
-// Thread safety: none. Units: nanoseconds of a clock that never goes back; a reading before the last one adds nothing.
+// Thread safety: none. Units: nanoseconds of a clock that never goes back; a reading before the last one adds no token.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class TokenBucket {
  public:
   TokenBucket(double per_s, double burst) : per_s_(per_s), burst_(burst), tokens_(burst) {}
 
-  // Whether it may happen once more now.
+  // Takes a token. False: none is left, and the action must not happen.
   [[nodiscard]] bool take(uint64_t now_nano) {
     fill(now_nano);
     if (tokens_ < 1) return false;
@@ -33,7 +33,7 @@ class TokenBucket {
   double per_s_;
   double burst_;
   double tokens_;
-  uint64_t filled_nano_ = 0;  // before the first take() it is full, whatever the clock says
+  uint64_t filled_nano_ = 0;  // the bucket starts full, so the first reading may be any value
 };
 
 }  // namespace fathom

@@ -12,7 +12,7 @@ std::vector<Flag> slow_request_flags() {
            "32MiB"},
           {"--slowest-period", "D",
            "capture the two slowest requests of each operation in every period of this length, 1s to 1h", "1m"},
-          {"--slowest-memory", "SIZE", "captures in memory until their period is over, at least 1MiB", "128MiB"}};
+          {"--slowest-memory", "SIZE", "memory for captures until their period is over, at least 1MiB", "128MiB"}};
 }
 
 std::vector<Flag> agent_program_flags() {
@@ -42,9 +42,9 @@ std::vector<Flag> agent_program_flags() {
        {{"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB; beyond it the oldest are left out",
          "16MiB"},
         {"--overdue-after", "D",
-         "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: "
-         "none is)"},
-        {"--no-captures", "", "make none, whatever triggers or asks for them"},
+         "capture spans that take longer, while the usual duration of their operation is not learnt yet (default: "
+         "capture none of these)"},
+        {"--no-captures", "", "make no captures, neither for triggers nor on request"},
         {"--pt", "",
          "record what the processors run by Intel PT, and cut a snapshot at each trigger; programs lose up to a "
          "quarter "

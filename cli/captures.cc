@@ -23,7 +23,7 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr size_t kMostNotCaptured = 8;  // that are named
+constexpr size_t kMostNotCaptured = 8;  // names in the list of processes without a capture
 
 uint64_t window_nano(const boost::json::value& capture) {
   uint64_t start = number_of(capture, "start_time_unix_nano");
@@ -54,10 +54,10 @@ std::vector<std::string> capture_cells(const boost::json::value& capture) {
           trace.empty() ? text_of(capture, "id") : trace};
 }
 
-// Which process a span is of, as its resource says.
+// The process of a span according to its resource.
 struct SpanProcess {
   std::string service;
-  std::string node_id;  // empty: no agent says it, and the process id may be that of its container
+  std::string node_id;  // empty: no agent added it, and the process id may be that of its container
   uint64_t pid = 0;
   std::string host;
   auto operator<=>(const SpanProcess&) const = default;
@@ -79,7 +79,7 @@ bool has_capture(const boost::json::array& captures, const SpanProcess& process)
   });
 }
 
-// By its service, where that has no captures at all.
+// Only the service, if no process of the service has a capture.
 std::string name_of_process(const boost::json::array& captures, const SpanProcess& process) {
   std::string name = name_text(process.service);
   if (!has_capture(captures, {.service = process.service})) return name;
@@ -87,7 +87,7 @@ std::string name_of_process(const boost::json::array& captures, const SpanProces
   return name + (process.host.empty() ? "" : " on " + name_text(process.host)) + ")";
 }
 
-// Processes of the trace's spans, in the order in which they appear.
+// Names of the processes without a capture, in the order of the trace's spans.
 std::vector<std::string> without_capture(const boost::json::value& trace) {
   const boost::json::array& captures = array_of(trace, "captures");
   std::set<SpanProcess> known;

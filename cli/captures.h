@@ -11,8 +11,8 @@ namespace fathom::cli {
 
 std::string captures_table(const boost::json::array& captures, size_t columns);
 
-// Under a trace: which captures there are, which of its services, or of their processes, have none, and how to see
-// them; empty where there are none at all.
+// The note under a trace: its captures, its services or processes without a capture, and the command that shows the
+// captures; empty if the trace has no capture.
 std::string captures_note(const boost::json::value& trace);
 
 }  // namespace fathom::cli

@@ -97,7 +97,7 @@ TEST(Captures, ATraceSaysThatItHasSome) {
       << world.out;
 }
 
-// What the trace's document says, without another query.
+// The note is made from the trace's document, without a further query.
 TEST(Captures, ATraceNamesTheServicesThatHaveNone) {
   auto note = [](int others) {
     std::string spans = R"({"service":"checkout"},{"service":"pay\u001b"},{"service":"pay\u001b"})";
@@ -120,7 +120,7 @@ TEST(Captures, ATraceNamesTheServicesThatHaveNone) {
   EXPECT_TRUE(note(9).ends_with(", other-6 and 2 more services (the timeline says why)")) << note(9);
 }
 
-// Two instances of one service, on one node: the first is captured.
+// Two instances of one service on one node; only the first has a capture.
 TEST(Captures, ATraceNamesTheInstanceThatHasNone) {
   const std::string resource = R"({"attributes":{"host.name":"pod-1","process.pid":)";
   const std::string node = R"("fathom.node.id":"0d"}})";

@@ -100,7 +100,7 @@ Result<RecordedRequest> read_outcome(const RecordingFiles& files) {
   if (error || recorded.snapshot_id.empty()) return Error{ErrorCode::kUnavailable, last_line(content_of(files.log))};
   if (!flag_of(outcome, "pushed"))
     return Error{ErrorCode::kUnavailable, "the server has no snapshot of it: " + last_line(content_of(files.log))};
-  // Of a chain of holders the end, which explains the wait.
+  // The thread at the end of the chain of holders, which explains the wait.
   const uint64_t blocking = number_of(outcome, "blocking_thread");
   const uint64_t holder = blocking != 0 ? blocking : number_of(outcome, "lock_holder");
   if (holder != 0) recorded.lock_holder = std::to_string(holder);

@@ -38,14 +38,14 @@ std::vector<Flag> recording_flags() {
        "main"},
       {"--steps", "N", "by stepping: at most so many instructions, of all threads together", "1000000"},
       {"--threads", "all|one",
-       "with --function or --span, by stepping: the other threads of the process too, and those that are born (all), "
-       "or let them run (one); with all, it says who holds the lock that the thread waits for, and whom that one waits "
-       "for",
+       "with --function or --span, by stepping: record the other threads of the process too, and new ones (all), "
+       "or let them run (one); 'all' reports the thread that holds the lock which the recorded thread waits for, and "
+       "the locks which that holder waits for",
        "one"},
       {"--keep-environment", "",
-       "by stepping: without LD_BIND_NOW=1, which COMMAND and what it starts are otherwise given, unless they have it "
-       "or --from start is given; with it, the dynamic linker looks up all functions before main(), at each start of a "
-       "program, and not at their first calls, which by stepping take long"},
+       "by stepping: do not set LD_BIND_NOW=1 for COMMAND and the programs that it starts (never set with --from "
+       "start, or if the environment has it); it makes the dynamic linker look up all functions before main(), not at "
+       "their first calls, which take long by stepping"},
       {"--directory", "DIR",
        "where snapshots lie (default: $FATHOM_SNAPSHOTS, or fathom/snapshots in $XDG_DATA_HOME or ~/.local/share)"},
       {"--json", "FILE",

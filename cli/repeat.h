@@ -1,4 +1,4 @@
-// Repeat: what a line of a wait or of a system call has in common with others, and what they add up to.
+// Repeat: what lines of equal waits or system calls have in common, and their totals.
 //
 // Thread safety: a plain value.
 #pragma once
@@ -12,20 +12,20 @@
 namespace fathom::cli {
 
 struct Repeat {
-  std::string head;               // of a call: "read(7, 4096)"; empty: a wait
-  std::string result;             // of a call: " = 12"; empty where several returned different values
+  std::string head;               // of a call: "read(7, 4096)"; of a wait: empty
+  std::string result;             // of a call: " = 12"; empty if the calls returned different values
   std::string error;              // "EAGAIN"
-  std::optional<WaitWords> wait;  // of a call: the most expensive one within it
+  std::optional<WaitWords> wait;  // of a call: its most expensive kind of wait
   WaitTotals lasted;
-  WaitTotals waited;          // of a call: `wait`
-  uint64_t unknown_nano = 0;  // of a call: whether it slept
+  WaitTotals waited;          // of a call: time in `wait`
+  uint64_t unknown_nano = 0;  // of a call: time for which it is unknown whether it slept
 
   bool is_like(const Repeat& other) const {
     return head == other.head && error == other.error && wait == other.wait &&
            (unknown_nano == 0) == (other.unknown_nano == 0);
   }
   void add(const Repeat& more);
-  std::string text() const;  // of several
+  std::string text() const;  // the text of a line for several
 };
 
 }  // namespace fathom::cli

@@ -30,18 +30,18 @@ std::vector<Flag> agent_flags() {
       {{{"--agent-socket", "PATH",
          "where the agent takes programs' memory (default: where they look: $FATHOM_AGENT_SOCKET, "
          "/run/fathom/agent.sock or $XDG_RUNTIME_DIR/fathom/agent.sock; else in the data directory)"},
-        {"--spool-limit", "SIZE", "disk for spans while the server is away; beyond it they wait in the programs",
+        {"--spool-limit", "SIZE", "disk for spans while the server is away; further spans wait in the programs",
          "256MiB"},
         {"--kernel-events", "off|requested|scheduling|traced",
-         "what the kernel tells the agent of traced programs: context switches, wake-ups and page faults "
-         "(scheduling), or system calls too (traced); or only while a capture is asked for that lies ahead; or nothing",
+         "kernel events of traced programs: context switches, wake-ups and page faults (scheduling); system calls too "
+         "(traced); everything, but only while a requested capture waits for its window (requested); none (off)",
          "scheduling"}},
        slow_request_flags(),
        {{"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB", "16MiB"},
         {"--overdue-after", "D",
-         "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: none "
-         "is)"},
-        {"--no-captures", "", "let the agent make none"},
+         "capture spans that take longer, while the usual duration of their operation is not learnt yet (default: "
+         "capture none of these)"},
+        {"--no-captures", "", "the agent makes no captures"},
         {"--pt", "",
          "let the agent record by Intel PT, and cut a snapshot at each trigger (`fathom doctor --pt`: can it, here?)"},
         {"--pt-buffer-mib", "N", "the last so many MiB of packets of each CPU, a power of two up to 1024", "16"},

@@ -32,8 +32,8 @@ std::vector<Flag> source_flags() {
 std::vector<Flag> rank_flags() {
   return {
       {"--by", "time|instructions",
-       "which of two calls comes first, and which rows --limit keeps: the one that took more time, pauses included; "
-       "or the one with more instructions, as it is without times",
+       "rank calls, and the rows that --limit keeps, by time including pauses, or by instructions; a snapshot without "
+       "times is always ranked by instructions",
        "time"}};
 }
 
@@ -60,13 +60,13 @@ CommandLine calls_line() {
   return question_line(
       "calls", "where the time went, as a tree of calls",
       "A line is a function below the same callers: how often it was called there, its time and instructions with and "
-      "without what it called itself, and the line of source that called it: of a function that the compiler inlined, "
-      "its own line, and the one at which it was inlined. Who holds a lock that others wait for comes first, or, where "
-      "that one waits for a lock itself, who is at the end of that chain; then the thread that the snapshot was taken "
-      "for.",
+      "without its callees, and the source line of the call; for an inlined function, its own line and the line where "
+      "it was inlined. The first thread is the holder of a lock that other threads wait for; if that holder waits for "
+      "a lock itself, the thread at the end of the chain of holders. The thread that the snapshot was taken for is "
+      "next.",
       join({rank_flags(), source_flags()}),
       {{"fathom snapshot calls last", "the newest snapshot"},
-       {"fathom snapshot calls last --by instructions", "what ran most, whatever it waited for"},
+       {"fathom snapshot calls last --by instructions", "the calls that ran most, without regard to waits"},
        {"fathom snapshot calls last --source", "with the text of these lines"},
        {"fathom snapshot calls last -o calls.svg", "the same as a flame graph, for a browser"}});
 }

@@ -21,7 +21,7 @@ struct DetailLine {
 // `span` is an element of the document's "spans".
 std::vector<DetailLine> span_details(const boost::json::value& span);
 
-// Which of the document's "resources" the span is of; null: it says none.
+// The span's entry in the document's "resources"; null: the span names none.
 const boost::json::value& resource_of(const boost::json::value& document, const boost::json::value& span);
 
 // One of the document's "resources".

@@ -18,28 +18,28 @@ CommandLine timeline_line() {
       "fathom timeline",
       "what the threads of one request did: events, waits, system calls, under its spans",
       "For each process and thread that served the request, from its captures ('fathom trace' says which there "
-      "are): its spans, with how long the thread ran and waited meanwhile, and its waits, added up by what they were "
-      "in and who ended them, the most expensive first; the program's own events; system calls with what they "
-      "returned; waits outside of them. Waits, calls and page faults that repeat are one line, unless --limit is 0. "
-      "Offsets count from the request's begin, with --span from the span's. States: running; runnable (waits for a "
-      "processor, or for its CPU quota); sleeping; uninterruptible (mostly: waits for a disk); blocked (one of the "
-      "two); unknown (what would say it was lost). 'guessed' is what follows from what came after. A capture that was "
-      "asked for without a trace has a timeline, too.",
+      "are): its spans, with the time that the thread ran and waited, and sums of its waits by place and by the thread "
+      "that ended them, the most expensive first; the program's own events; system calls with their results; waits "
+      "outside of system calls. Repeated waits, calls and page faults are one line, unless --limit is 0. Offsets "
+      "count from the begin of the request, with --span from the begin of the span. States: running; runnable (waits "
+      "for a processor, or for its CPU quota); sleeping; uninterruptible (mostly: waits for a disk); blocked (one of "
+      "the last two); unknown (its events were lost). 'guessed' marks states that were inferred from later events. A "
+      "capture without a trace has a timeline, too.",
       {id_positional()},
       join({part_flags(),
             {{"--all", "",
-              "other threads, those that ended waits of the request first, and events of other requests, too, and all "
-              "of the captures' time"},
+              "also other threads (those that ended waits of the request first), events of other requests, and all of "
+              "the captures' time"},
              {"--limit", "N",
               "at most so many lines for each thread, spans not counted: the first and last events, the longest system "
-              "calls and waits; 0: all, and repetitions on lines of their own (only page faults with nothing between "
-              "them share one)",
+              "calls and waits; 0: all lines, and no folding of repetitions (only adjacent page faults still share a "
+              "line)",
               kDefaultTimelineLines},
              format_flag("text")},
             connection_flags()}),
       {{"fathom timeline 4bf92f3577b34da6a3ce929d0e0e4736", "where the time of a slow request went"},
        {"fathom timeline 4bf92f3577b34da6a3ce929d0e0e4736 --span 00f067aa0ba902b7 --limit 0",
-        "one of its spans, in full: each wait and call on a line of its own"},
+        "one of its spans in full: one line for each wait and call"},
        {"fathom timeline 4bf92f3577b34da6a3ce929d0e0e4736 --all --format json | jq '.processes[].threads[].name'",
         "the threads that were there meanwhile"}}};
 }

@@ -1,9 +1,9 @@
-// What of a thread's lines is shown, and how deep each stands.
+// Selects the lines of a thread that are shown, and sets the depth of each.
 //
-// Rules: page faults that nothing comes between are one line. Where all lines are asked for, there are no other rules.
-// Otherwise repetitions are one line (timeline_fold.h); where there are still more lines than fit, spans stay; half of
-// the room, and what waits leave of it, has events: the first and the last ones; the rest has the longest system calls
-// and waits, then page faults. Where lines are missing, one says how many, and of which time. Thread safety: pure
+// Rules: adjacent page faults become one line. If all lines are requested, no other rule applies. Otherwise repetitions
+// become one line (timeline_fold.h). If more lines remain than fit, all spans stay. Events get half of the space, and
+// the space that waits leave of theirs: the first and the last events. The longest system calls and waits get the rest,
+// then page faults. Where lines are left out, a line gives their number and their period of time. Thread safety: pure
 // functions.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace fathom::cli {
 
-// `lines` by time, all of them. `most`: so many at most, spans and gaps not counted; 0: all, none folded.
+// `lines`: all, by time. `most`: the limit, without spans and gaps; 0: no limit, and nothing is folded.
 ThreadLines fitted(std::vector<TimelineLine> lines, size_t most);
 
 }  // namespace fathom::cli

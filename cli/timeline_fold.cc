@@ -8,10 +8,10 @@ namespace fathom::cli {
 namespace {
 
 constexpr size_t kMostFoldedKinds = 4;
-constexpr size_t kLeastOfKind = 3;        // on average
-constexpr uint64_t kShareForItself = 10;  // a tenth
+constexpr size_t kLeastOfKind = 3;        // lines per kind, on average
+constexpr uint64_t kShareForItself = 10;  // a line that takes at least a tenth of the time is not folded
 
-// Of the time from the first begin to the last end.
+// The shortest duration of a line that is not folded: a part of the time from the first begin to the last end.
 uint64_t long_nano_of(const std::vector<TimelineLine>& lines) {
   if (lines.empty()) return UINT64_MAX;
   int64_t end = lines.front().offset_nano;
@@ -46,7 +46,7 @@ class Folder {
     return a.kind == TimelineLineKind::kFault || a.repeat->is_like(*b.repeat);
   }
 
-  // Fills in `kinds_`: the first of each kind. What stands less deep than the first has left what was around that.
+  // Fills in `kinds_` with the first line of each kind. A line that is less deep than the first one ends the run.
   size_t end_of_run(size_t begin) {
     kinds_.clear();
     size_t end = begin;

@@ -1,10 +1,10 @@
-// Repetitions in a thread's lines: waits, system calls and page faults that are alike become one line.
+// Folds repetitions in a thread's lines: equal waits, system calls and page faults become one line.
 //
-// Rules: where no event, span or gap stands between them, lines of at most 4 kinds are folded, one line for each kind,
-// if there are three times as many lines as kinds. Two lines are alike that say the same but for their times: of a call
-// its arguments, error and wait; of a wait what it was in and who ended it. What takes a tenth of the thread's time or
-// more stands for itself. A folded line lasts from the first begin to the last end, and says how often, how long in
-// all, and how long the longest took. Thread safety: pure functions.
+// Rules: a run of lines without an event, span or gap between them is folded to one line per kind, if it has at most 4
+// kinds and at least three times as many lines as kinds. Two system calls are of one kind if their arguments, error
+// and wait are equal; two waits, if they were in the same place and ended for the same reason. A line that takes a
+// tenth of the thread's time or more is not folded. A folded line lasts from the first begin to the last end. It gives
+// the number of lines, their total time and the longest. Thread safety: pure functions.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace fathom::cli {
 
-// `lines` by time, with their depths.
+// `lines`: by time, with their depths.
 std::vector<TimelineLine> folded(std::vector<TimelineLine> lines);
 
 }  // namespace fathom::cli

@@ -11,10 +11,10 @@
 namespace fathom::cli {
 namespace {
 
-// Items of a thread that had one span for 100 ms, one each millisecond: states unless another list is named.
+// Items of a thread with one span of 100 ms, one item per millisecond: states, unless another list is named.
 class ThreadDocument {
  public:
-  // `more`: members, beside the times.
+  // `more`: members besides the times.
   ThreadDocument& add(const std::string& more, uint64_t duration_nano, const std::string& list = "states") {
     std::string& items = lists_[list];
     items += (items.empty() ? "{" : ",{") + more + R"(,"offset_nano":)" + std::to_string(next_nano_) +
@@ -29,7 +29,7 @@ class ThreadDocument {
     EXPECT_TRUE(document.ok()) << json;
     return document ? thread_lines(*document, most) : ThreadLines();
   }
-  // But for the span.
+  // Without the line of the span.
   std::string text(size_t most = 1000) const {
     std::string text;
     const ThreadLines shown = lines(most);
@@ -134,7 +134,7 @@ TEST(TimelineFold, BeyondTheLimitWhatTookLongerInAllStays) {
   EXPECT_EQ(thread.text(1), "... 2 more lines\nread(7, 4096) = 1\n");
 }
 
-// When each of them was, and what came between.
+// Each kind has its own begin, end and members in between.
 TEST(TimelineFold, WhoeverAsksForAllSeesEach) {
   ThreadDocument thread;
   for (int i = 0; i < 25; ++i) thread.add(read_call(i), 5'000, "system_calls").add(kQueue, 10'000);

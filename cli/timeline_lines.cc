@@ -41,7 +41,7 @@ std::string result_text(const boost::json::value& call) {
   return " = " + (address ? hex_text(static_cast<uint64_t>(result)) : std::to_string(result));
 }
 
-// An operation is what the second argument means.
+// The operation replaces the second argument.
 std::string arguments_text(const boost::json::value& call) {
   const std::string operation = text_of(call, "operation");
   std::string text;
@@ -54,7 +54,7 @@ std::string arguments_text(const boost::json::value& call) {
   return text;
 }
 
-// With the begin the arguments are missing.
+// If the begin is unknown, the arguments are missing.
 std::string call_head(const boost::json::value& call) {
   std::string name = text_of(call, "name");
   std::string text = name.empty() ? "system call " + std::to_string(number_of(call, "number")) : printable(name);
@@ -118,7 +118,7 @@ std::string waited_text(const boost::json::value& call) {
   return "  unknown whether it slept for " + format_duration(unknown_nano);
 }
 
-// Of the waits of a call the most expensive ones; otherwise the longest.
+// Takes the most expensive kind of wait in a call; without sums, the longest wait.
 void set_wait(Repeat& repeat, const boost::json::value& call) {
   const boost::json::array& sums = array_of(call, "waits");
   const boost::json::value& longest = member_of(call, "longest_wait");

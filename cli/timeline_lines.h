@@ -1,7 +1,7 @@
 // The lines of one thread of a timeline: spans, events, system calls, waits and page faults, in order of time.
 //
-// Purpose: what is shown and what it says, apart from how it is drawn, which are alike (timeline_fold.h), and which of
-// them fit (timeline_fit.h). Thread safety: pure functions. Ownership: copies.
+// Purpose: separates the lines and their texts from their layout (timeline_text.h), folding (timeline_fold.h) and
+// selection (timeline_fit.h). Thread safety: pure functions. Ownership: copies.
 #pragma once
 
 #include <boost/json.hpp>
@@ -34,14 +34,14 @@ struct TimelineLine {
   bool open = false;  // a span that was not over
   size_t depth = 0;   // so many spans and system calls are around it
   FaultRun faults = {};
-  std::optional<Repeat> repeat = {};  // of waits, and of calls that are over: what makes others alike
+  std::optional<Repeat> repeat = {};  // of a wait or a finished call: what it shares with others
 
   // `later` is of page faults, as this one is.
   void add_faults(const TimelineLine& later);
-  // `later` is alike (timeline_fold.h).
+  // Adds `later`, which is of the same kind (timeline_fold.h).
   void add_alike(const TimelineLine& later);
   bool is_folded() const { return repeat && repeat->lasted.count > 1; }
-  // How much of the thread's time it tells of.
+  // The thread's time that the line covers.
   uint64_t told_nano() const { return is_folded() ? repeat->lasted.total_nano : duration_nano.value_or(0); }
   int64_t end_nano() const;
 };
@@ -56,7 +56,7 @@ ThreadLines thread_lines(const boost::json::value& thread, size_t most);
 // Of spans that stand alone.
 std::vector<TimelineLine> span_lines(const boost::json::value& process);
 
-// "running 12 ms (3 ms of it guessed), sleeping 780 ms"; empty where nothing is known. `object` has "state_totals".
+// "running 12 ms (3 ms of it guessed), sleeping 780 ms"; empty if nothing is known. `object` has "state_totals".
 std::string totals_text(const boost::json::value& object);
 // Offsets are all of one unit and precision, so that gaps and order can be seen: "+1650.312 ms"; "-0.003017 ms" where
 // the whole timeline takes less than 10 ms.

@@ -50,7 +50,7 @@ class TimelineWriter {
   }
 
  private:
-  // Servers of before do not say why.
+  // Servers of earlier versions give no reason.
   void nothing_captured() {
     const bool is_explained = std::ranges::any_of(array_of(timeline_, "processes"), [](const auto& process) {
       return member_of(process, "no_capture").is_object();
@@ -205,7 +205,7 @@ class TimelineWriter {
     const std::string why = text_of(none, "explanation");
     if (why.empty()) return;
     const bool has_others = !array_of(process, "captures").empty();
-    // Where a part of it was captured, the explanation says so.
+    // For a partial capture, the explanation begins with that.
     const char* what = has_others ? "not captured for this request: " : "nothing was captured: ";
     add("  " + std::string(flag_of(none, "partial") ? "" : what) + printable(why), kDim);
   }

@@ -1,8 +1,8 @@
 // A timeline as text: per process and thread, what it did, indented under its spans.
 //
-// Purpose: a person sees at a glance where the time went: under each span how long its thread ran and waited, and
-// which waits took most of the time, in what, and who ended them. Times are offsets from the request's begin. Every
-// name and value has gone through printable(). Thread safety: pure functions.
+// Purpose: show where the time went: under each span, how long its thread ran and waited, the most expensive waits,
+// their places, and the threads that ended them. Times are offsets from the begin of the request. All names and values
+// have passed printable(). Thread safety: pure functions.
 #pragma once
 
 #include <boost/json.hpp>

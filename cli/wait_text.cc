@@ -21,7 +21,7 @@ std::string waker_text(const boost::json::value& waker, bool name_of_interrupted
   return named ? "an interrupt (" + printable(name) + " ran then)" : "an interrupt";
 }
 
-// Why it waits for a processor. Where a CPU quota may be the reason it is not called preempted alone.
+// Why a thread waits for a processor. The text says "preempted" alone only if no CPU quota can be the reason.
 std::string cause_text(const boost::json::value& wait) {
   if (flag_of(wait, "preempted")) return ", preempted";
   const std::string throttled = text_of(wait, "throttled");

@@ -1,7 +1,7 @@
-// Waits of threads as text: one, or what several that are alike add up to.
+// Texts of a thread's waits: of one wait, or of the totals of equal waits.
 //
-// Purpose: lines of waits, of system calls and of spans say it in the same words. Names have gone through printable().
-// Thread safety: pure functions.
+// Purpose: one wording for lines of waits, system calls and spans. All names have passed printable(). Thread safety:
+// pure functions.
 #pragma once
 
 #include <boost/json.hpp>
@@ -15,34 +15,34 @@ struct WaitTotals {
   uint64_t count = 0;
   uint64_t total_nano = 0;
   uint64_t longest_nano = 0;
-  uint64_t guessed_nano = 0;  // of the total
+  uint64_t guessed_nano = 0;  // part of total_nano
 
   void add(const WaitTotals& more);
 };
-// Of one state of a thread, and of a sum of the server's.
+// Totals of one state of a thread, or of an entry in the server's "waits".
 WaitTotals totals_of_wait(const boost::json::value& state);
 WaitTotals totals_of_sum(const boost::json::value& sum);
 
-// What waits that are alike have in common. Has gone through printable().
+// What equal waits have in common. All texts have passed printable().
 struct WaitWords {
   std::string state;   // "sleeping"
-  std::string place;   // " in futex"; empty: not known
+  std::string place;   // " in futex"; empty: unknown
   std::string reason;  // ", woken by flush-7 (4719)"
   bool operator==(const WaitWords&) const = default;
 };
-// `wait`: a state, or a sum of the server's. Who ran when an interrupt came is left out unless it is asked for.
+// `wait`: a state, or an entry of "waits". `name_of_interrupted`: add the name of the thread that an interrupt stopped.
 WaitWords wait_words(const boost::json::value& wait, bool name_of_interrupted = false);
 
-// "sleeping 780 ms in futex, woken by flush-7 (4719)"; of several: "sleeping 518 ms in clock_nanosleep, 83 times
+// "sleeping 780 ms in futex, woken by flush-7 (4719)"; for several: "sleeping 518 ms in clock_nanosleep, 83 times
 // (longest 6.27 ms), woken by an interrupt".
 std::string wait_text(const WaitWords& words, const WaitTotals& totals);
 std::string wait_text(const boost::json::value& state);
 
-// What most of the waits of a span, a thread or a system call were: the most expensive kinds that make up nine tenths
-// of the time, three at most, and then how many more there are. From a server that does not add up waits, or where
-// these are too many: the longest one. Empty: there was none.
+// The most expensive kinds of waits of a span, a thread or a system call: at most three, until they have nine tenths
+// of the time, then the number of the others. Without sums (an old server, or too many waits): the longest wait.
+// Empty: there was no wait.
 std::vector<std::string> most_waits(const boost::json::value& object);
-// The same as lines that stand below what it is about: "waits: sleeping 780 ms in futex, ...".
+// The same as lines to print below the object: "waits: sleeping 780 ms in futex, ...".
 std::vector<std::string> wait_lines(const boost::json::value& object);
 
 // " (guessed)", " (3 ms of it guessed)"; empty: nothing was guessed.

@@ -26,7 +26,7 @@ enum SpanFlag : uint8_t {
   kActive = 1,
   kDetailsDropped = 2,  // the last event or link did not fit, so its details have no place
   kHasState = 4,        // the first item is the tracestate
-  kNamesStart = 8,      // it has an attribute with the thread that it started on
+  kNamesStart = 8,      // has an attribute that names its start thread
 };
 
 inline constexpr uint8_t kTraceFlags = 3;  // of W3C's, those that have a meaning
@@ -61,7 +61,7 @@ inline uint32_t items_begin(const SpanState& span) {
          reinterpret_cast<const pool::SpanRecord*>(record_bytes(span))->name_bytes;
 }
 
-// The thread that it started on. The items' size is known at its end only; until then, its place has this number.
+// The thread that the span started on. item_bytes is set only when the span ends; until then it has this thread's id.
 // Always in SpanState::record.
 inline void note_start(const ThreadState& thread, SpanState& span) {
   span.record.item_bytes = thread.writer.tid;

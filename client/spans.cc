@@ -216,7 +216,7 @@ __attribute__((noinline)) void start_here_slowly(SpanState& span, fathom_text na
   record_of(span).start_ticks = ticks();
 }
 
-// An active span ends on the thread that activated it, and activation has compared the threads.
+// An active span ends on the thread that activated it, and activate() has compared that thread with the start thread.
 FATHOM_INLINED bool says_its_threads(const ThreadState& thread, const SpanState& span) {
   if ((span.flags & kActive) != 0) return thread.active == &span;
   return start_tid(span) == thread.writer.tid && (span.flags & kNamesStart) == 0;
@@ -228,8 +228,8 @@ FATHOM_INLINED bool ends_simply(const ThreadState& thread, const SpanState& span
          span.bytes <= kInlineBytes && says_its_threads(thread, span) && settings.tsc;
 }
 
-// The chunk says on which thread a span ended; one that started on another thread says that itself. Of a span that ends
-// on this thread, or may do so.
+// The chunk names the thread that a span ended on. A span that started on another thread needs an attribute for it.
+// Called when a span ends on this thread, and when it is activated here.
 void name_start_thread(const ThreadState& thread, SpanState& span) {
   if (!is_ours(span) || span.bytes > most_bytes(span)) return;
   const fathom_text key = {kStartThreadId.data(), kStartThreadId.size()};
@@ -258,7 +258,7 @@ __attribute__((noinline)) void end_slowly(SpanState& span) {
   finish_slowly(span, now);
 }
 
-// No span, one that is active already, or one that was handed from thread to thread.
+// Handles a null span, an active span, and a span that changes its thread.
 __attribute__((noinline)) void activate_slowly(SpanState& span) {
   if (span.generation == kNoGeneration || (span.flags & kActive) != 0) return;
   ThreadState& thread = entered_thread();

@@ -23,7 +23,7 @@ using testing::ReadSpan;
 constexpr int kTracedThreads = 8;
 constexpr int kSpansEach = 4000;
 
-// The thread that it says it started on; "?": it says none.
+// The start thread that the span names; "?": it names none.
 std::string start_thread(const ReadSpan& span) {
   return span.attribute(std::string(kStartThreadId));
 }
@@ -144,7 +144,7 @@ TEST(Threads, ADetachedSpanGoesFromThreadToThread) {
   EXPECT_EQ(spans[0].attribute("a") + spans[0].attribute("b"), "12");
 }
 
-// The thread that ends a span is the owner of the chunk that the span is in.
+// The owner of a span's chunk is the thread that ended the span.
 TEST(Threads, ASpanThatEndsOnAnotherThreadNamesTheOneItStartedOn) {
   PoolReader reader = PoolReader::of_this_process();
   reader.take();
@@ -160,7 +160,7 @@ TEST(Threads, ASpanThatEndsOnAnotherThreadNamesTheOneItStartedOn) {
   }
 }
 
-// Also where it is active when it ends.
+// The same for a span that is active when it ends.
 TEST(Threads, ASpanThatIsActiveElsewhereNamesTheThreadItStartedOn) {
   PoolReader reader = PoolReader::of_this_process();
   reader.take();
@@ -176,7 +176,7 @@ TEST(Threads, ASpanThatIsActiveElsewhereNamesTheThreadItStartedOn) {
   EXPECT_EQ(start_thread(spans[1]), std::to_string(gettid()));
 }
 
-// Its activation there is over when it ends.
+// The end of the span ends its activation on the other thread.
 TEST(Threads, ASpanThatWasActiveNamesTheThreadItStartedOnOnlyIfItEndsElsewhere) {
   PoolReader reader = PoolReader::of_this_process();
   reader.take();

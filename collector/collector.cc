@@ -95,7 +95,7 @@ struct Collector::Impl {
     take_reports();
     return context;
   }
-  // Of nodes that are not asked: as those of agents.
+  // Reports of nodes that were not asked go to the intake, as agents' reports do.
   void take_reports() {
     if (!captures || !options.answers) return;
     options.answers->set_skipped_sink([weak = std::weak_ptr(captures)](std::vector<store::SkippedCapture> skipped) {

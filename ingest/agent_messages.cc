@@ -128,7 +128,7 @@ Result<AgentMessage> read(const v1::NodeStatus& message) {
                                  .losses = read_losses(message)});
 }
 
-// One that is not known is none; the store refuses that.
+// Maps an unknown trigger to 0, which the store rejects.
 CaptureTrigger read_trigger(v1::CaptureTrigger trigger) {
   return capture_trigger_of(static_cast<uint64_t>(trigger)).value_or(CaptureTrigger{});
 }

@@ -25,7 +25,7 @@ std::string encode(const ClockProbe& probe);
 std::string encode(const NodeStatus& status);
 std::string encode(const CaptureBegin& begin);
 std::string encode(const SlowTrace& trace);
-// The first kMostSkippedCaptures of them.
+// Encodes at most the first kMostSkippedCaptures.
 std::string encode(const SkippedCaptures& skipped);
 std::string encode(const CaptureAnswer& answer);
 // At most a MiB of it; says so when there was more.

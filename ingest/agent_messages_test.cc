@@ -338,7 +338,7 @@ TEST(AgentMessages, SkippedCapturesComeBack) {
   EXPECT_EQ(*back, (SkippedCaptures{full_skipped(), other}));
 }
 
-// The bytes of version 1.
+// The bytes of protocol version 1.
 TEST(AgentMessages, ASkippedCaptureIsThis) {
   EXPECT_EQ(to_hex(encode(SkippedCaptures{full_skipped()})),
             "523e0a3c0a10222222222222222222222222222222221208333333333333333318022005"

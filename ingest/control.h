@@ -43,7 +43,7 @@ struct CaptureRequest {
   uint64_t end_unix_nano = 0;
   uint64_t duration_nano = 0;
   std::string reason;      // for people
-  uint64_t hold_nano = 0;  // to be kept by the agent for so long, and not sent before it is asked again without this
+  uint64_t hold_nano = 0;  // hold the capture for so long; send it only on a later request without hold_nano
   bool operator==(const CaptureRequest&) const = default;
 };
 struct CaptureAnswer {

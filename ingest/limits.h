@@ -24,7 +24,7 @@ inline constexpr size_t kMostNameBytes = 1024;
 // Lists are cut to so many entries.
 inline constexpr size_t kMostLosses = 64;
 inline constexpr size_t kMostCaptureIds = 1024;
-// Of one SkippedCaptures: with the longest names they fit into a small message.
+// Entries of one SkippedCaptures; with the longest names they fit into a small message.
 inline constexpr size_t kMostSkippedCaptures = 24;
 static_assert(kMostSkippedCaptures * (2 * kMostNameBytes + 128) <= kMostSmallMessageBytes);
 // Of one TracepointAnswer; tracepoints over all programs.

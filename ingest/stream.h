@@ -35,10 +35,10 @@ struct Hello {
   InstanceId instance_id;
   std::string host_name;
   std::string agent_version;
-  bool takes_requests = false;            // it answers what control.h asks
-  bool captures_off = false;              // it makes no captures, whatever happens
-  bool reports_skipped_captures = false;  // it sends SkippedCaptures; an agent that does not say so may be an older one
-  uint64_t slowest_period_nano = 0;       // of each such period it captures the slowest requests; 0: not known
+  bool takes_requests = false;            // it answers the requests of control.h
+  bool captures_off = false;              // it runs with --no-captures
+  bool reports_skipped_captures = false;  // it sends SkippedCaptures; older agents do not set this
+  uint64_t slowest_period_nano = 0;       // it captures the slowest requests of each such period; 0: unknown
 };
 
 struct Batch {
@@ -80,22 +80,22 @@ struct CaptureBegin {
   Losses losses;
   uint64_t size_bytes = 0;
   Sha256 sha256;                   // of the content; zero: not computed
-  bool content_is_stored = false;  // as another capture's: no parts follow
+  bool content_is_stored = false;  // the content was sent as another capture's: no parts follow
 };
 
-// A request that may turn out to be among the slowest: the other nodes of its trace are to hold what they have of it.
+// A request that may be among the slowest of its period, so other nodes shall hold captures of its trace.
 struct SlowTrace {
   TraceId trace_id;
   std::string operation;
   uint64_t hold_nano = 0;  // for how long
 };
 
-// A trace of which the agent has no capture, though something triggered one.
+// A trace that triggered a capture which the agent does not have.
 struct SkippedCapture {
   TraceId trace_id;
-  SpanId span_id;  // of the span that was the reason; zero: none
+  SpanId span_id;  // of the span that triggered it; zero: none
   CaptureTrigger trigger = CaptureTrigger::kRequested;
-  SkipReason reason = SkipReason::kRate;  // 0: one that is not known yet
+  SkipReason reason = SkipReason::kRate;  // 0: a reason that this version does not know
   std::string service;
   uint32_t pid = 0;
   std::string operation;
@@ -119,7 +119,7 @@ struct Welcome {
   uint32_t max_unacknowledged_batches = 0;
   uint64_t max_capture_bytes = 0;  // 0: takes none
   uint64_t max_capture_bytes_under_way = 0;
-  bool shares_capture_contents = false;  // a CaptureBegin may say that its content is stored
+  bool shares_capture_contents = false;  // the collector accepts content_is_stored in CaptureBegin
 };
 
 struct Ack {

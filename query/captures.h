@@ -39,7 +39,7 @@ Result<store::StoredCapture> find_capture(const Stores& stores, const store::Cap
 Result<std::string> run_capture(const Stores& stores, const store::CaptureId& id, store::QueryBudget& budget);
 // The bytes that the agent sent, whose hash was looked at.
 Result<std::string> run_content(const Stores& stores, const store::CaptureId& id, store::QueryBudget& budget);
-// kExhausted: its content takes more than `most_bytes` of memory. The budget pays for that, and may go on.
+// kExhausted: decoding needs more than `most_bytes` of memory. The query can go on; its budget has paid for them.
 Result<capture::Capture> decoded_content(const Stores& stores, const store::StoredCapture& stored,
                                          store::QueryBudget& budget, uint64_t most_bytes = UINT64_MAX);
 

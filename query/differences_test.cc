@@ -16,8 +16,8 @@ namespace {
 using testing::kAfterSample;
 using testing::kSampleStart;
 
-// A thousand requests of which every tenth is slow; all slow ones are of version 2, most of a gold customer's. What
-// agents add to their resources says no more than the host.
+// A thousand requests, every tenth of them slow. All slow ones are of version 2, most of them for a gold customer. The
+// attributes that agents add to their resources are redundant with the host.
 void add_requests(testing::SampleStore& store) {
   for (uint64_t n = 0; n < 1000; ++n) {
     bool slow = n % 10 == 0;
@@ -118,7 +118,7 @@ TEST(Differences, WhatEachSpanHasOnceIsNoDifference) {
     EXPECT_NE(difference.trait.key, "request.id");
 }
 
-// Agents add it to all spans; of a service with a thread for each client it would be the greatest difference.
+// Agents add it to all spans. In a service with one thread per client it would be the greatest difference.
 TEST(Differences, AThreadIsNone) {
   testing::SampleStore store;
   for (uint64_t n = 0; n < 1000; ++n) {

@@ -22,13 +22,13 @@ struct NodeRow {
   bool connected = false;
   uint64_t first_seen_unix_nano = 0;
   uint64_t last_seen_unix_nano = 0;
-  uint64_t agent_since_unix_nano = 0;  // since when this server knows this run of its agent; 0: not known
+  uint64_t agent_since_unix_nano = 0;  // when this server first saw this run of the agent; 0: unknown
   std::optional<ClockOffset> clock;
   uint64_t clock_measured_unix_nano = 0;  // by the node's own clock
   uint64_t programs = 0;
   bool captures_off = false;
   bool reports_skipped_captures = false;
-  uint64_t slowest_period_nano = 0;  // whose slowest requests it captures; 0: not known
+  uint64_t slowest_period_nano = 0;  // the agent captures the slowest requests of each such period; 0: unknown
   uint64_t acknowledged_spans = 0;
   uint64_t spool_bytes = 0;
   uint64_t spool_limit_bytes = 0;

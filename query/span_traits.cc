@@ -9,8 +9,8 @@ namespace {
 
 using store::ValueType;
 
-// Keys that say no more than what is counted already: host and process have names of their own. And the threads that
-// agents add, which timelines are for.
+// Attributes that are not compared: those of the resource that host and process have traits of their own for, and the
+// thread attributes that agents add.
 bool is_told_otherwise(TraitOf of, std::string_view key) {
   if (of == TraitOf::kAttribute) return key == kThreadId || key == kStartThreadId;
   if (of != TraitOf::kResource) return false;

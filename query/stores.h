@@ -22,7 +22,7 @@ struct Stores {
   store::SpanStore& spans;
   store::CaptureStore* captures;
   SnapshotStore* snapshots;
-  NodeSource nodes;  // the agents that are known; nothing: whether there are any is not known
+  NodeSource nodes;  // the known agents; empty function: no information about agents
 };
 
 }  // namespace fathom::query

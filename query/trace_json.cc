@@ -86,7 +86,7 @@ void member_if(JsonWriter& json, std::string_view name, std::string_view text) {
   if (!text.empty()) json.member(name, text);
 }
 
-// The agent's number of a process that has no other one for itself would be there twice.
+// Leaves out the agent's process id if the program's own `process.pid` is the same.
 std::vector<store::AttributeView> shown_attributes(const store::ResourceView& resource) {
   std::vector<store::AttributeView> shown(resource.attributes.begin(), resource.attributes.end());
   const auto own = std::ranges::find(resource.attributes, std::string_view("process.pid"), &store::AttributeView::key);

@@ -83,7 +83,7 @@ TEST(TraceJson, LeavesNothingOut) {
   EXPECT_EQ(trace["resources"].as_array().size(), 1u);
 }
 
-// Agents say it of every process; only in a pid namespace it is another number.
+// Agents add it to every process; it differs from process.pid only in a pid namespace.
 TEST(TraceJson, AProcessIdIsNotShownTwice) {
   testing::SampleStore store;
   const auto attributes_with = [&](uint64_t trace, int64_t node_pid) {

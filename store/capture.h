@@ -58,28 +58,28 @@ struct CaptureInfo {
   bool operator==(const CaptureInfo&) const = default;
 };
 
-// A trace of which a node has no capture, though something triggered one, and why.
+// A trace that triggered a capture which the node does not have, and the reason.
 struct SkippedCapture {
   TraceId trace_id;
-  SpanId span_id;  // of the span that was the reason; zero: not known
+  SpanId span_id;  // of the span that triggered it; zero: unknown
   NodeId node_id;
   std::string node_name;
   std::string service;
   uint32_t pid = 0;
   CaptureTrigger trigger = CaptureTrigger::kRequested;
-  SkipReason reason = SkipReason::kRate;  // 0: one that this version does not know
+  SkipReason reason = SkipReason::kRate;  // 0: a reason that this version does not know
   std::string operation;
   uint64_t skipped_unix_nano = 0;
 
   bool operator==(const SkippedCapture&) const = default;
 };
 
-// Skipped captures are stored as headers without content, under ids that no agent chooses: the first eight bytes are
-// 0xff, the others a number that grows.
+// Skipped captures are stored as headers without content. Their ids cannot be chosen by agents: eight bytes of 0xff,
+// then an increasing number.
 bool is_skipped(const CaptureId& id);
 CaptureId skipped_id(uint64_t number);
 uint64_t skipped_number(const CaptureId& id);
-// All but id and time of reception; and back.
+// Converts to a header and back, except for the id and the time of reception.
 CaptureInfo header_of(const SkippedCapture& skipped);
 SkippedCapture skipped_of(const CaptureInfo& header);
 
@@ -89,29 +89,29 @@ inline constexpr size_t kMostCaptureLosses = 64;
 // Whether a store may take this header: limits, UTF-8, an id, a window that does not end before it starts.
 Result<> check(const CaptureInfo& info);
 
-// What a capture takes of the budget of captures: whole pages, and one more for its rows and its file's own. Of several
-// with the same content, all but one take capture_charge_bytes(0).
+// A capture's share of the captures' budget: whole pages for the content, and a page for its rows and its file's
+// metadata. Of several captures with the same content, all but one take capture_charge_bytes(0).
 inline constexpr uint64_t capture_charge_bytes(uint64_t size_bytes) {
   constexpr uint64_t kPage = 4096;
   return (size_bytes + kPage - 1) / kPage * kPage + kPage;
 }
 
-// How many skipped captures are kept at most, of a page each: a sixty-fourth of the budget of captures (0: no limit) is
-// reserved for them.
+// The maximum number of skipped captures. A sixty-fourth of the captures' budget (0: no limit) is reserved for them, a
+// page for each.
 inline constexpr uint64_t most_skipped_captures(uint64_t budget_bytes) {
   constexpr uint64_t kMost = 50'000, kShare = 64;
   return budget_bytes == 0 ? kMost : std::min(kMost, budget_bytes / kShare / capture_charge_bytes(0));
 }
-// The rest of the budget, so that skipped captures and others never displace one another. 0: no limit.
+// The rest of the budget, so that skipped captures and other captures never displace each other. 0: no limit.
 inline constexpr uint64_t budget_without_skipped(uint64_t budget_bytes) {
   return budget_bytes == 0 ? 0 : budget_bytes - most_skipped_captures(budget_bytes) * capture_charge_bytes(0);
 }
-// They are stored, and dropped for others, so many at once: a choice of those to drop reads over all of them.
+// Skipped captures are stored, and dropped, in pieces of this size: a selection of those to drop reads all of them.
 inline constexpr uint64_t skipped_captures_at_once(uint64_t most) {
   constexpr uint64_t kShare = 64;
   return std::max<uint64_t>(1, most / kShare);
 }
-// How many are dropped for `more`.
+// The number to drop before `more` are stored.
 inline constexpr uint64_t skipped_captures_to_drop(uint64_t kept, uint64_t more, uint64_t most) {
   return kept + more <= most ? 0 : std::max(kept + more - most, skipped_captures_at_once(most));
 }

@@ -1,20 +1,20 @@
-// CaptureStore: what fathom asks of a place that keeps captures. RocksDB and files are behind it (store/captures), and
-// a model in memory (store/model) that says what every answer must be.
+// CaptureStore: the interface of a store of captures. Implementations: RocksDB and files (store/captures), and a model
+// in memory (store/model) that defines the expected results.
 //
 // Definitions:
 //  - A capture is known by its id. The same id with the same content is one capture, however often it is sent; the same
 //    id with other content is refused for good. What retention dropped is not remembered.
-//  - Captures may share a content: whoever announces hash and size of a content that a capture here has need not send
-//    it.
+//  - Captures may share a content: if a capture here has the announced hash and size, the client need not send the
+//    content.
 //  - A capture belongs to a range of time by the start of its window; ranges are [from, to).
 //  - Order of find(): by start, then id, both descending.
-//  - Beyond the budget of bytes the captures received first go, then the lesser id first, in the same step that stores
-//    a new one: the budget is never exceeded. A capture takes capture_charge_bytes() of it, and a content that several
-//    share is counted once. One that the whole budget could not hold is refused for good.
+//  - If the budget of bytes is exceeded, the captures received first are dropped (of equal ones, the lesser id first)
+//    in the step that stores a new one; the budget is never exceeded. A capture takes capture_charge_bytes() of it; a
+//    shared content is counted once. A capture larger than the whole budget is rejected for good.
 //  - A skipped capture is no capture: only skipped_of_trace() finds it. Skipped captures have a reserved part of the
-//    budget, of a page each, and age as captures do. They are stored in pieces of skipped_captures_at_once(). If a
-//    piece finds no room, skipped_captures_to_drop() others are dropped first, one after another: the oldest of the
-//    node that has most; if several nodes have as many, of the one with the greater id.
+//    budget, a page each, and age as captures do. They are stored in pieces of skipped_captures_at_once(). If a piece
+//    finds no room, skipped_captures_to_drop() are dropped first: repeatedly the oldest one of the node with the most
+//    skipped captures (of equal nodes, the one with the greater id).
 //
 // Thread safety: every method from any thread; of one writer, one thread at a time. Waiting: begin(), append() and
 // finish() may wait for the disk, finish() for a few syncs of it: never call them from a thread that has connections
@@ -40,8 +40,8 @@ struct StoredCapture {
   bool operator==(const StoredCapture&) const = default;
 };
 
-// Of a trace, that a query gets. A node may report one trace as often as it likes; queries of its captures do not pay
-// for that.
+// Maximum that a query gets of a trace. A node may report a trace any number of times; that must not make queries of
+// the trace's captures more expensive.
 inline constexpr size_t kMostSkippedOfTrace = 1'000;
 
 struct CaptureProcess {
@@ -59,7 +59,7 @@ struct CaptureFilter {
   bool matches(const CaptureInfo& info) const;
 };
 
-// Where a page ended. What is stored meanwhile appears on later pages if its start says so; nothing is repeated.
+// Where a page ended. Captures stored meanwhile are on later pages if their start is there; none is repeated.
 struct CaptureCursor {
   uint64_t start_unix_nano = 0;
   CaptureId id;
@@ -86,8 +86,8 @@ struct CaptureStats {
 class CaptureWriter {
  public:
   virtual ~CaptureWriter() = default;
-  // True: this very capture is stored (the hash that was announced says so), or another one with its content. Nothing
-  // need be sent, and finish() stores what is missing. It says kRetryable if the content was dropped meanwhile.
+  // True: this capture is stored (if a hash was announced), or another one with its content. The client need not send
+  // anything; finish() stores what is missing. If the content was dropped meanwhile, finish() returns kRetryable.
   virtual bool is_stored_already() const = 0;
   virtual uint64_t size_bytes() const = 0;  // of what was taken
   // `offset` must be size_bytes(); another one is kInvalid and changes nothing. kExhausted: larger than a capture may
@@ -112,14 +112,14 @@ class CaptureStore {
   virtual Result<std::vector<TraceId>> traces(QueryBudget& budget) = 0;
   virtual Result<CapturePage> find(const CaptureFilter& filter, size_t limit,
                                    const std::optional<CaptureCursor>& cursor, QueryBudget& budget) = 0;
-  // At most `size` bytes from `offset`; fewer at the end, none behind it. kCorrupt: damaged. Size is what is looked at
-  // here; who has read all of it can compare the hash.
+  // At most `size` bytes from `offset`; fewer at the end, none after it. kCorrupt: damaged. Only the size is checked; a
+  // client that reads all bytes can compare the hash.
   virtual Result<std::string> read(const CaptureId& id, uint64_t offset, size_t size) = 0;
 
-  // Agents' reports of captures that they do not have. Drops no capture and syncs nothing: a power cut may take the
-  // last ones. What is not kept is counted.
+  // Stores agents' reports of skipped captures. Does not drop captures and does not sync: a power cut may lose the last
+  // reports. Reports that are not stored are counted.
   virtual Result<> put_skipped(const std::vector<SkippedCapture>& skipped) = 0;
-  // By their times, then as they were put, ascending: the first kMostSkippedOfTrace.
+  // Ascending by time, then in the order of put_skipped(); the first kMostSkippedOfTrace.
   virtual Result<std::vector<SkippedCapture>> skipped_of_trace(const TraceId& trace_id, QueryBudget& budget) = 0;
 
   // Drops what was received before.

@@ -10,7 +10,7 @@ namespace fathom::store::testing {
 namespace {
 
 constexpr uint64_t kBudgetBytes = 100 << 12;
-constexpr uint64_t kWholeBudgetBytes = kBudgetBytes + (1 << 12);  // with the page of a skipped capture
+constexpr uint64_t kWholeBudgetBytes = kBudgetBytes + (1 << 12);  // and the page reserved for a skipped capture
 static_assert(budget_without_skipped(kWholeBudgetBytes) == kBudgetBytes);
 constexpr uint64_t kMostCaptureBytes = 20 << 12;
 
@@ -45,7 +45,7 @@ class CaptureContract : public ::testing::TestWithParam<const char*> {
     return found;
   }
 
-  // A header that has hash and size.
+  // A header with hash and size.
   static CaptureInfo announced(uint64_t number, const std::string& content) {
     CaptureInfo info = test_capture(number);
     info.sha256 = sha256(content);

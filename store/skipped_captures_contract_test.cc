@@ -1,4 +1,4 @@
-// What CaptureStore promises of skipped captures, on the model and on RocksDB.
+// The contract of CaptureStore for skipped captures, on the model and on RocksDB.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ TEST_P(SkippedContract, AreNoCaptures) {
   EXPECT_TRUE(store().traces(budget)->empty());
   EXPECT_TRUE(store().find({}, 10, std::nullopt, budget)->rows.empty());
   EXPECT_EQ(store().stats().captures, 0u);
-  // The model counts from 1, RocksDB from the moment of reception.
+  // The model counts from 1, RocksDB from the time of reception.
   for (uint64_t number : {uint64_t{1}, kTestNow}) {
     EXPECT_FALSE(store().info(skipped_id(number)).ok());
     EXPECT_EQ(store().read(skipped_id(number), 0, 1).error().code, ErrorCode::kNotFound);
@@ -99,7 +99,7 @@ TEST_P(SkippedContract, OnlyQueriesOfTheirTraceReadThem) {
   EXPECT_EQ(budget.spent_bytes(), 0u);
 }
 
-// A node may send very many of one trace.
+// A node may send very many reports of one trace.
 TEST_P(SkippedContract, QueriesOfCapturesDoNotPayForThem) {
   constexpr uint64_t kTrace = 2;
   ASSERT_EQ(send(store(), test_capture(1), "").outcome, AppendOutcome::kDurable);
@@ -198,7 +198,7 @@ TEST_P(SkippedContract, TheyAndCapturesDoNotDisplaceOneAnother) {
   ASSERT_EQ(send(store(), test_capture(2), test_content(2, 5'000)).outcome, AppendOutcome::kDurable);
   EXPECT_EQ(store().stats().captures, 1u) << "the older one went";
   EXPECT_EQ(store().stats().skipped, kMostSkipped);
-  // The reserved part is not theirs, however few reports there are.
+  // Captures cannot use the reserved part, even if there are few reports.
   ASSERT_NE(send(store(), test_capture(3), whole + "x").outcome, AppendOutcome::kDurable);
 }
 
@@ -222,7 +222,7 @@ TEST(SkippedOfATrace, TheFirstThousandAreGiven) {
   }
 }
 
-// What is dropped of several nodes, in pieces, by age and for others, is the same.
+// Compares which reports both drop: of several nodes, in pieces, by age and for other reports.
 TEST(SkippedRandom, RocksKeepsWhatTheModelKeeps) {
   constexpr uint64_t kTraces = 4;
   for (uint64_t seed = 1; seed <= seeds(4); ++seed) {
@@ -236,7 +236,7 @@ TEST(SkippedRandom, RocksKeepsWhatTheModelKeeps) {
     for (int step = 0; step < 200; ++step) {
       rig.advance(up_to(3));
       std::vector<SkippedCapture> some(up_to(9));
-      // Of two nodes in four times as many as of two others.
+      // Two nodes report four times as often as two others.
       for (SkippedCapture& one : some)
         one = skipped_by(up_to(5) < 4 ? up_to(2) : 2 + up_to(2), up_to(kTraces) + 1, up_to(20));
       const uint64_t before = rig.store().clock()->now() - up_to(300);
@@ -305,7 +305,7 @@ TEST_F(RocksSkipped, ASmallerBudgetHoldsAtTheNextStart) {
   EXPECT_EQ(count_of(1), kMostSkipped / 2);
 }
 
-// Whatever background threads sync: at some moment they do not.
+// Background threads may sync, too, so the test waits for a moment at which nothing syncs.
 TEST_F(RocksSkipped, AreNotSynced) {
   const std::string whole = test_content(1, budget_without_skipped(kSkippedBudget) - capture_charge_bytes(0));
   ASSERT_EQ(send(store(), test_capture(1), whole).outcome, AppendOutcome::kDurable);

@@ -281,16 +281,16 @@ class Captures(unittest.TestCase):
 
 
 def new_parent():
-    """A trace, and the traceparent of a span in it."""
+    """Returns a new trace id, and the traceparent of a span in that trace."""
     trace = os.urandom(16).hex()
     return trace, f"00-{trace}-{os.urandom(8).hex()}-03"
 
 
 class TwoNodes(unittest.TestCase):
-    """The second node of a trace is asked when the first is triggered: nothing else makes it capture anything here."""
+    """A capture on one node triggers the capture of the trace on the other node; nothing else triggers it in these tests."""
 
     def start(self, arguments=(), agent_arguments=()):
-        """A server, and the socket of another node's agent."""
+        """Starts a server and a second agent; returns the server and the socket of that agent."""
         server = self.enterContext(Server(arguments=arguments))
         directory = self.enterContext(tempfile.TemporaryDirectory(prefix="fathom-test-"))
         other = os.path.join(directory, "other.sock")
@@ -309,7 +309,7 @@ class TwoNodes(unittest.TestCase):
         self.look(*self.start())
 
     def test_the_other_node_contributes_what_comes_after_an_early_capture(self):
-        # No minute ends here: what is captured is so because the caller is.
+        # The period does not end during this test, so only the caller's capture can trigger the callee's.
         period = ["--slowest-period", "1h"]
         server, other = self.start(["--capture-threshold", "50ms", *period], period)
         caller, callee = Writer(server.agent_socket, "caller"), Writer(other, "callee")
@@ -328,7 +328,7 @@ class TwoNodes(unittest.TestCase):
         ended = time.time_ns()
         caller.answer()
         [(begin, end)] = until(lambda: windows("callee"), "the callee is captured, too")
-        # It lasted 20 ms at least, somewhere between these instants; clocks of nodes of one host agree within 5 ms.
+        # The callee ran for at least 20 ms between these instants. Clocks of two nodes on one host agree within 5 ms.
         self.assertLess(begin, ended - 15 * 10**6)
         self.assertGreater(end, begun + 15 * 10**6)
 
@@ -365,7 +365,7 @@ class TwoNodes(unittest.TestCase):
 
 
 class Slowest(unittest.TestCase):
-    """Whatever is usual: of each operation and period, the slowest request has its capture."""
+    """In each period, the slowest request of each operation has a capture, even if its duration is usual."""
 
     PERIOD_NANO = 3 * 10**9
 
@@ -375,7 +375,7 @@ class Slowest(unittest.TestCase):
         until(lambda: self.server.ask("/api/v1/nodes")["nodes"], "the node is connected")
 
     def run_requests(self, periods):
-        """Requests of 1 to 40 ms; the begins of the whole periods that they fill."""
+        """Runs requests of 1 to 40 ms; returns the begins of the whole periods that they fill."""
         writer = Writer(self.server.agent_socket)
         self.addCleanup(writer.kill)
         begun = time.time_ns()
@@ -398,7 +398,7 @@ class Slowest(unittest.TestCase):
         trace, parent = new_parent()
         until(lambda: time.time_ns() % self.PERIOD_NANO < self.PERIOD_NANO // 6, "a period has begun")
         for _ in range(2):
-            back.say("hold back.work 400")  # so that the one of our trace is not among the slowest of its operation
+            back.say("hold back.work 400")  # so that our trace's span is not among the slowest of its operation
         front.tell(f"hold front.work 200 {parent}")
         back.say(f"hold back.work 100 {parent}")
         front.answer()
@@ -420,7 +420,7 @@ class Slowest(unittest.TestCase):
 
 
 class Skipped(unittest.TestCase):
-    """Where nothing was captured, the timeline says why."""
+    """The timeline gives the reason if a process has no capture."""
 
     def setUp(self):
         self.server = Server(arguments=["--capture-threshold", "50ms"])
@@ -434,8 +434,8 @@ class Skipped(unittest.TestCase):
     def test_what_an_agent_skipped(self):
         writer = Writer(self.server.agent_socket)
         self.addCleanup(writer.kill)
-        # Of one operation one in ten seconds is captured while it runs. The slowest two of a minute are captured, too: not
-        # those between longer ones, wherever the minute ends.
+        # In ten seconds, at most one span per operation is captured while it runs. The two slowest of a minute are
+        # captured, too; the longer requests around these are the slowest, wherever the minute ends.
         longer = ["hold patient.work 400"] * 2
         said = [writer.say(line) for line in longer + ["hold patient.work 200"] * 4 + longer]
         traces = said[2:-2]
@@ -448,7 +448,7 @@ class Skipped(unittest.TestCase):
         trace, none = until(skipped, "the agent has said what it skipped")[0]
         self.assertEqual((none["node"], none["trigger"]), (self.node["host_name"], "overdue"))
         text = cli("timeline", trace, "--url", self.server.url, check=0).stdout
-        # The capture of the request before ends a little behind it.
+        # The previous request's capture covers a short time after that request.
         self.assertRegex(text, f"(nothing was captured|not captured for this request): the agent on "
                                f"{self.node['host_name']} skipped its capture")
         self.assertEqual(self.server.ask("/api/v1/captures", {"trace_id": trace})["captures"], [])

@@ -22,7 +22,7 @@ namespace {
 using testing::kTestTimeout;
 
 constexpr uint64_t kUsualNano = 10'000'000;
-constexpr int kRemoteTraces = 3;  // that other nodes are asked for
+constexpr int kRemoteTraces = 3;  // requests to other nodes for their parts of a trace
 
 // An agent without programs: it keeps what it is told and asked, and answers with its own number.
 class Agent : public agent::ControlHandler {

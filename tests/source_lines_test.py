@@ -131,7 +131,7 @@ class SourceLines(unittest.TestCase):
         self.assertEqual([row["name"] for row in self.rows("calls") if "_dl_runtime_resolve" in row["name"]], [])
         lazy = [row for row in self.rows("calls", env=self.lazy_env) if row["name"].startswith("_dl_runtime_resolve")]
         self.assertEqual([row for row in lazy if not row.get("lazy_binding")], [])
-        # A linker that was stripped of its names has no such row.
+        # A stripped dynamic linker has no such row.
         self.assertEqual("(lazy binding)" in self.ask("calls", "--limit", "0", env=self.lazy_env), bool(lazy))
 
     def test_what_took_the_time_comes_first(self):
@@ -141,7 +141,7 @@ class SourceLines(unittest.TestCase):
         self.assertRegex(self.ask("calls", "--by", "instructions"), "\nranked by instructions\n")
         for parent in {row["parent"] for row in answer["rows"] if row["depth"] > 1}:
             below = [row["total_time"] + row["total_paused"] for row in answer["rows"] if row["parent"] == parent]
-            # Of two sums, each of two times that were rounded down, the smaller one may be of more ticks.
+            # Each of the two sums has two times that were rounded down, so the smaller one may have more ticks.
             self.assertTrue(all(one >= next_one - 1 for one, next_one in zip(below, below[1:])), below)
 
     def test_a_server_shows_what_it_was_told(self):

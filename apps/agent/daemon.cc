@@ -62,7 +62,7 @@ agent::UplinkOptions Daemon::uplink_options() const {
                               .slowest_period_nano = options_.captures ? options_.slowest_period_nano : 0,
                               .spool_directory = state_->spool(),
                               .spool_limit_bytes = options_.spool_limit_bytes};
-  uplink.capture_memory_bytes += options_.slowest_bytes;  // the slowest of a minute are sent together
+  uplink.capture_memory_bytes += options_.slowest_bytes;  // the agent sends a minute's slowest together
   return uplink;
 }
 

@@ -72,7 +72,7 @@ Result<RecorderOptions> recorder_options(const cli::Args& args, const cli::Conte
   auto from = args.one_of("--from", {"main", "start"});
   if (!from) return from.error();
   options.from_linker = *from == "start";
-  // Where the linker's work is recorded it is to be that of the program's own environment.
+  // A recording of the dynamic linker shall show its work in the program's own environment.
   options.bind_now = !args.has("--keep-environment") && !options.from_linker;
   options.around_given = args.given("--before") || args.given("--after");
   auto threads = args.one_of("--threads", {"all", "one"});

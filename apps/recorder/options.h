@@ -24,7 +24,7 @@ struct RecorderOptions {
   std::string function;
   std::string span;
   bool from_linker = false;  // a whole program, from its first instruction on
-  bool bind_now = true;      // by stepping: functions are looked up before the program begins
+  bool bind_now = true;      // by stepping: the dynamic linker resolves all functions before main()
   uint64_t least_nano = 0;
   uint64_t before_nano = 0;  // of a function's entry, by Intel PT
   uint64_t after_nano = 0;

@@ -40,7 +40,7 @@ std::string next_line(const RecorderOptions& options, const snapshot::SnapshotId
                      "   # or functions, insns, syscalls, sunburst");
 }
 
-// Who holds the lock of the trigger's thread, and who keeps that one from letting it go.
+// The holder of the lock that the trigger's thread waited for, and the thread that this holder waits for in the end.
 void locks_json(net::JsonWriter& json, const snapshot::HeldLock& lock) {
   json.member("lock_holder", lock.holder).member("blocking_thread", lock.blocking_thread());
   if (lock.chain.is_deadlock) json.member("deadlock", true);
@@ -76,7 +76,7 @@ std::string report_text(const RecorderOptions& options, const StepOutcome& outco
 }
 
 std::string binding_hint(bool bound_now, const StepOutcome& outcome, int wait_status) {
-  constexpr int kLinkerFailed = 127;  // of ld.so; a shell has it, too, for a command that it cannot find
+  constexpr int kLinkerFailed = 127;  // exit status of ld.so; also a shell's for a command that it cannot find
   const bool is_likely = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == kLinkerFailed;
   if (!bound_now || !is_likely || !outcome.started || outcome.id) return "";
   return report_line(

@@ -21,8 +21,8 @@ std::string report_line(const std::string& text);
 std::string report_text(const RecorderOptions& options, const snapshot::step::StepOutcome& outcome);
 // What was asked for and cannot be had by stepping, which `auto` came to; else empty.
 std::string stepping_remark(const RecorderOptions& options);
-// A line for a COMMAND that may have failed because of LD_BIND_NOW=1, so that nothing was recorded; else empty.
-// `bound_now`: its environment has that from us. `wait_status`: of its end.
+// A hint for a COMMAND that may have failed because of LD_BIND_NOW=1 before anything was recorded; else empty.
+// `bound_now`: the recorder set that variable. `wait_status`: the command's, from wait().
 std::string binding_hint(bool bound_now, const snapshot::step::StepOutcome& outcome, int wait_status);
 // One line: {"snapshot_id":"..." or null,"engine":"step","instructions":N,...}.
 // `pushed`: whether the server has it; nothing: it is of no request.

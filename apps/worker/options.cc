@@ -46,7 +46,7 @@ cli::CommandLine make_line() {
        {"--from", "PATTERN", "delta: where a stretch begins"},
        {"--to", "PATTERN", "delta: where it ends"},
        {"--by", "time|instructions",
-        "calls: what ranks them: time with pauses, where the snapshot has times, or instructions", "time"},
+        "calls: rank by time including pauses (if the snapshot has times), or by instructions", "time"},
        {"--inlines", "", "insns: the functions that were inlined"},
        {"--source", "", "insns, calls: the text of source lines, of files of this host"},
        {"--source-dir", "FROM[=TO]", "the same, of files whose names begin with FROM, from below TO alone", "", true},

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Measures whether the slowest requests have their captures: what docs/triggers.md promises.
+"""Measures whether the slowest requests are captured, as docs/triggers.md promises.
 
     ./dev bench captures [--json FILE] [--minutes N] [--steps load,durable,extend] [--keep]
 
-Step load: four services with seeded faults run on two nodes (two agents with default settings on this host, beside one
-server), five operations each. Faults strike 1 to 5 % of the requests of an operation for N minutes (10 unless given;
-figures of a shorter run are no proof). For each operation and whole minute, the slowest root request of the server's own
-list must have a capture on every node that it visited. Step durable: bench-tracers' captures of 8 MiB. Step extend: the
-files of the example patches. The status is 1 if a figure of these steps has no value.
+Step load: four services with seeded faults and five operations each run on two nodes (two agents with default
+settings on this host, and one server). Faults affect 1 to 5 % of the requests of an operation for N minutes (default:
+10; the figures of a shorter run prove nothing). For each operation and whole minute, the slowest root request in the
+server's list must have captures in every service that it visited. Step durable: bench-tracers uploads captures of 8
+MiB. Step extend: counts the files in the example patches. The exit status is 1 if a figure of these steps has no
+value.
 """
 
 import argparse
@@ -29,18 +30,18 @@ import urllib.parse
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "build/release/bin"
 MINUTE = 60 * 10**9
-MARGIN = 10**7  # that captures have before a request
-ROUNDING = 10**6  # of clocks
-# By service: the node that it runs on. Each calls the next one, so that calls cross nodes.
+MARGIN = 10**7  # time that captures have before a request
+ROUNDING = 10**6  # tolerance of clocks
+# The node of each service. Each service calls the next one, so that calls cross nodes.
 SERVICES = {"cart": 0, "stock": 1, "prices": 0, "orders": 1}
 OPERATIONS = ["browse", "order", "search", "price", "store"]
-REQUESTS_PER_S = 60  # of each service
-BEFORE_S = 60  # without faults
+REQUESTS_PER_S = 60  # per service
+BEFORE_S = 60  # time without faults
 AT_LEAST = {"captures.slowest_captured_pct": 95, "captures.own_thread_pct": 99.9}
 AT_MOST = {"captures.overwritten_pct": 1, "captures.mib_per_hour": 512, "captures.agent_cpu_pct": 2,
            "capture.to_durable_ms_p99": 100, "extend.files_for_source": 10, "extend.files_for_trigger": 6}
 STEPS = ["load", "durable", "extend"]
-# By the first word of a key: the step that takes its figure.
+# The step that measures a key, by the key's first word.
 STEP_OF = {"captures": "load", "capture": "durable", "extend": "extend"}
 DURABLE_ROUNDS = 200
 
@@ -150,7 +151,7 @@ class Fleet:
 
 
 def run_load(fleet, seconds):
-    """CPU of each agent in percent of one processor, from the first fault to the end."""
+    """Returns the CPU time of each agent, from the first fault to the end, in percent of one processor."""
     time.sleep(BEFORE_S)
     before, begun = fleet.cpu_s(), time.monotonic()
     while any(service.poll() is None for service in fleet.services):
@@ -173,7 +174,7 @@ def captures_of(fleet, trace_id):
 
 
 def periods_of(fleet, trace_id):
-    """By service: from the start of its first span to the end of its last one."""
+    """Returns, for each service of the trace, the time from the start of its first span to the end of its last one."""
     periods = {}
     for span in json.loads(ask(fleet.http, f"/api/v1/traces/{trace_id}"))["spans"]:
         begin = int(span["start_time_unix_nano"])
@@ -183,7 +184,7 @@ def periods_of(fleet, trace_id):
 
 
 def covers(captures, service, period):
-    """Whether captures of the service, one behind the other, have the whole period."""
+    """True if adjacent or overlapping captures of the service cover the whole period."""
     begin = period[0] + ROUNDING
     for capture in sorted(captures, key=lambda one: int(one["start_time_unix_nano"])):
         if capture["service"] == service and int(capture["start_time_unix_nano"]) <= begin:
@@ -192,7 +193,7 @@ def covers(captures, service, period):
 
 
 def judge(fleet, row):
-    """(captured on every node that it visited, the captures of it, its periods)."""
+    """Returns whether captures cover the request in every service, its captures, and its periods."""
     captures = captures_of(fleet, row["trace_id"])
     periods = periods_of(fleet, row["trace_id"])
     return all(covers(captures, service, period) for service, period in periods.items()), captures, periods
@@ -203,7 +204,7 @@ def own_timeline(fleet, capture):
 
 
 def is_overwritten(timeline, capture, period):
-    """Whether something of the request was gone, of a capture in a timeline. `period`: of the request in its service."""
+    """True if the capture lacks overwritten events of the request. `period`: the request's time in the service."""
     if "problem" in capture:
         return True
     zero = int(timeline["start_time_unix_nano"])
@@ -216,7 +217,7 @@ def is_overwritten(timeline, capture, period):
 
 
 def spans_on_threads(timeline):
-    """(spans that are placed on their thread, all spans) of the processes that were captured."""
+    """Returns the spans placed on their own thread, and all spans, of the processes with captures."""
     placed = others = 0
     for process in timeline["processes"]:
         if process["captures"]:
@@ -262,7 +263,7 @@ def judge_all(fleet, minutes):
 
 
 def durable_figures(directory):
-    """From the decision to upload 8 MiB of events until the server has them on its disk, as bench-tracers has it."""
+    """Runs bench-tracers: the time from the decision to upload 8 MiB of events until they are on the server's disk."""
     path = pathlib.Path(directory) / "durable.json"
     words = [PROGRAMS / "bench-tracers", "--steps", "captures", "--captures", DURABLE_ROUNDS, "--work-directory", directory,
              "--json", path]
@@ -276,7 +277,7 @@ def durable_figures(directory):
 
 
 def extend_figures():
-    """How many files the examples of a new source and of a new trigger touch."""
+    """Counts the files in the example patches for a new source and a new trigger."""
     patches = {name: (ROOT / f"tests/extend/{name}.patch").read_text(encoding="utf-8") for name in ("source", "trigger")}
     return {f"extend.files_for_{name}": len(re.findall(r"^diff --git ", patch, re.MULTILINE))
             for name, patch in patches.items()}

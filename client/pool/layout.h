@@ -128,7 +128,7 @@ struct SpanRecord {
   uint8_t parent_span_id[8];  // zero: a root
   uint8_t kind;               // OTLP's numbers
   uint8_t status;
-  uint8_t flags;  // W3C's, and kRemoteParent
+  uint8_t flags;  // W3C's flags, and kRemoteParent
   uint8_t unused;
   uint16_t name_bytes;
   uint16_t dropped_attributes;

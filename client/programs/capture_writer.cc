@@ -6,8 +6,8 @@
 //                           last one calls fathom::trigger() and ends
 //   hold NAME MILLISECONDS [PARENT]
 //                           a span of this name, open for so long, with an event every 100 us
-//   quiet                   a span in which no event is written: another thread has a span below it, and ends one that
-//                           was started on this thread; then fathom::trigger(), and the end
+//   quiet                   a span without events: another thread starts a child of it, and ends a span that this
+//                           thread started; then fathom::trigger(), and the end of the span
 //   end
 //
 // To each it answers a line "TRACE_ID START TRIGGER", the times in nanoseconds of CLOCK_MONOTONIC: when its span began,

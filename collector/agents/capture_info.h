@@ -1,8 +1,8 @@
-// The header of a capture, or of a skipped one, as the store takes it, from what the agent announced.
+// Converts the header of a capture, or of a skipped one, from the agent's message to the store's type.
 //
 // Purpose: a capture's times are converted to the collector's clock here, if the agent knew its offset; the offset is
-// kept beside them. Thread safety: pure functions. Errors: none; what is no capture (no such trigger, a window that
-// ends before it starts) is the store's to refuse.
+// stored with them. Thread safety: pure functions. Errors: none; the store rejects invalid headers (an unknown trigger,
+// a window that ends before it starts).
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace fathom::collector {
 
 store::CaptureInfo capture_info(ingest::CaptureBegin begin, const ingest::NodeId& node_id,
                                 const std::string& node_name);
-// The time stays the agent's own: it only says which came first.
+// Does not convert the time: it only gives the order of one agent's reports.
 store::SkippedCapture skipped_capture(ingest::SkippedCapture skipped, const ingest::NodeId& node_id,
                                       const std::string& node_name);
 

@@ -36,7 +36,7 @@ class CaptureIntake::Upload {
       : info(std::move(what)), content_is_stored(is_stored), tell(std::move(teller)) {}
 
   const store::CaptureInfo info;
-  const bool content_is_stored;  // the agent says
+  const bool content_is_stored;  // as announced by the agent
   const Tell tell;
 
   // By the intake's lock.
@@ -113,13 +113,13 @@ void CaptureIntake::put_skipped(std::vector<store::SkippedCapture> skipped) {
   wake_.notify_one();
 }
 
-// An agent waits for the answer to a capture, and for none to a report.
+// Uploads go first, because an agent waits for the answer to a capture. It does not wait for answers to reports.
 bool CaptureIntake::are_skipped_due() const {
   if (skipped_.empty()) return false;
   return stopping_ || ready_.empty() || now_monotonic_nano() - skipped_since_nano_ >= options_.skipped_wait_nano;
 }
 
-// All that came while the last ones were written, in one write.
+// Writes all reports that arrived during the last write at once.
 void CaptureIntake::store_skipped(std::unique_lock<std::mutex>& lock) {
   const std::vector<store::SkippedCapture> skipped = std::exchange(skipped_, {});
   const Reservation memory = std::exchange(skipped_memory_, budget_.open());
@@ -143,7 +143,7 @@ void CaptureIntake::run() {
       store_skipped(lock);
       continue;
     }
-    if (ready_.empty()) return;  // it is stopping
+    if (ready_.empty()) return;  // stopping, and all uploads are done
     std::shared_ptr<Upload> upload = std::move(ready_.front());
     ready_.pop_front();
     if (stopping_) upload->abandoned = true;

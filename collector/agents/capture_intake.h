@@ -1,9 +1,9 @@
-// CaptureIntake: captures on their way into the CaptureStore, by threads that may wait for the disk.
+// CaptureIntake: writes captures from agents to the CaptureStore, on threads that may wait for the disk.
 //
-// Purpose: gRPC's threads hand parts in and go on. Parts that are not written yet take their bytes from a budget of
-// their own: a disk that is slow with captures must not take the memory that spans come in by. Thread safety: all of
-// it; of one upload, begin(), then take(). Ownership: the store must outlive it, or stop() come first; an upload is
-// held by whoever began it. Errors: told as progress: what may pass is RETRY, what the store refuses REFUSED.
+// Purpose: gRPC's threads hand over parts and do not wait. Unwritten parts have a memory budget of their own, so that a
+// slow disk cannot use up the memory for spans. Thread safety: all of it; for one upload, begin() before take().
+// Ownership: the store must outlive it, or stop() must come first; the caller of begin() keeps the upload. Errors:
+// reported as progress: RETRY for temporary ones, REFUSED for what the store rejects.
 #pragma once
 
 #include <condition_variable>
@@ -30,13 +30,13 @@ struct CaptureIntakeOptions {
   uint64_t most_bytes = 64ull << 20;    // of one capture
   uint64_t retry_delay_nano = kNanosPerSecond;
   size_t threads = 2;
-  // Reports of skipped captures: of one stream; and how long they wait at most while uploads are ready.
+  // Limits for reports of skipped captures: the rate of one stream, and the longest delay while uploads are ready.
   double skipped_per_s = 50;
   double skipped_burst = 1000;
   uint64_t skipped_wait_nano = kNanosPerSecond;
 };
 
-// Reports of skipped captures that were dropped. Reasons: rate (of a stream), queue.
+// Counts dropped reports of skipped captures. Reasons: rate (of a stream), queue.
 Counter& lost_skipped_captures(std::string_view reason);
 
 class CaptureIntake {
@@ -50,15 +50,15 @@ class CaptureIntake {
 
   const CaptureIntakeOptions& options() const { return options_; }
 
-  // `info` says the size, which is not zero. With `content_is_stored` nothing more comes: if the store has no content
-  // of this hash, the answer is RETRY.
+  // `info` has the size, which must not be zero. With `content_is_stored`, no parts follow. If the store then lacks a
+  // content with this hash, the answer is RETRY.
   std::shared_ptr<Upload> begin(store::CaptureInfo info, bool content_is_stored, Tell tell);
   // The next bytes. False: there is no memory for them, and nothing happened.
   [[nodiscard]] bool take(const std::shared_ptr<Upload>& upload, std::string_view content);
-  // What is not whole by now never will be. No more is told of it but what is being told.
+  // Abandons an incomplete upload. Progress is not reported any more, except by a call under way.
   void abandon(const std::shared_ptr<Upload>& upload);
-  // Stored when no upload is ready, or skipped_wait_nano later. While they wait they take memory of the budget. Those
-  // that find none, or kMostSkipped others that wait, are dropped, and counted.
+  // Stored when no upload is ready, or after skipped_wait_nano. Until then, reports use memory of the budget. They are
+  // dropped and counted if the budget is exhausted or kMostSkipped reports are queued.
   void put_skipped(std::vector<store::SkippedCapture> skipped);
   static constexpr size_t kMostSkipped = 2048;
   // Uploads that are not stored are abandoned. Idempotent.
@@ -88,10 +88,10 @@ class CaptureIntake {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
-  std::deque<std::shared_ptr<Upload>> ready_;  // with something to do, and nobody at it
+  std::deque<std::shared_ptr<Upload>> ready_;  // uploads with work that no thread handles yet
   std::vector<store::SkippedCapture> skipped_;
   Reservation skipped_memory_ = budget_.open();
-  uint64_t skipped_since_nano_ = 0;  // when the first of them came
+  uint64_t skipped_since_nano_ = 0;  // when the oldest queued report arrived
   std::vector<std::thread> threads_;
 };
 

@@ -1,4 +1,4 @@
-// In which order captures and reports of skipped ones are stored, and what memory reports take.
+// Tests the order in which captures and reports of skipped captures are stored, and the memory that reports use.
 #include "collector/agents/capture_intake.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing;
 
-// Notes what is asked of it before it waits.
+// Records each call before FakeCaptures may block it.
 class NotingCaptures : public FakeCaptures {
  public:
   Result<std::unique_ptr<store::CaptureWriter>> begin(const store::CaptureInfo& info) override {
@@ -25,7 +25,7 @@ class NotingCaptures : public FakeCaptures {
     return FakeCaptures::put_skipped(skipped);
   }
 
-  // False after two minutes.
+  // False: `what` was not recorded within two minutes.
   bool wait_for(const std::string& what) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(120), [&] { return std::ranges::count(notes_, what) > 0; });
@@ -55,7 +55,7 @@ store::SkippedCapture report_of(const std::string& service) {
   return report;
 }
 
-// Two reports, the first of which is being stored when the second one and a capture come.
+// Blocks the store on a first report, then queues a second report and a capture, and returns the order of all calls.
 std::vector<std::string> order_with(uint64_t skipped_wait_nano) {
   NotingCaptures captures;
   CaptureIntake intake({.threads = 1, .skipped_wait_nano = skipped_wait_nano}, captures);

@@ -36,7 +36,7 @@ struct ConnectedNode {
   NodeId node_id;
   std::string host_name;
   uint64_t stream = 0;  // the registry's number of its stream; a newer one has a higher
-  // Whether it knows hold_nano. One that does not would take a request to hold for one to capture.
+  // The agent understands hold_nano. An older agent would send the capture at once instead of holding it.
   bool holds_traces = false;
 };
 
@@ -49,7 +49,7 @@ class NodePort {
   virtual bool send(const NodeId& node, std::string message) = 0;
 };
 
-// Takes reports of captures that are missing, on any thread, and does not wait.
+// Accepts reports of missing captures. Called on any thread; must not block.
 using PutSkipped = std::function<void(std::vector<store::SkippedCapture>)>;
 
 // What agents say, and that they come and go.
@@ -60,11 +60,11 @@ class NodeAnswers {
   virtual void node_gone(const NodeId& node) = 0;
   virtual void answered(const NodeId& node, CaptureAnswer answer) = 0;
   virtual void answered(const NodeId& node, TracepointAnswer answer) = 0;
-  // A request of that node may turn out to be among the slowest: other nodes of its trace may have something of it.
+  // The agent announced a request that may be among the slowest, so other nodes shall hold their parts of its trace.
   virtual void slow_trace(const NodeId& node, ingest::SlowTrace trace) = 0;
   // A capture is announced: other nodes of its trace may have something, too.
   virtual void capture_begins(const NodeId& node, const store::CaptureInfo& info) = 0;
-  // Where reports go of nodes that are not asked. Said before any stream is open; who asks nobody has none.
+  // Sets the sink for reports of nodes that were not asked. Called before any stream opens. Default: no reports.
   virtual void set_skipped_sink(const PutSkipped& /*put*/) {}
 };
 

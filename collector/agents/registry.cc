@@ -98,7 +98,7 @@ void NodeRegistry::see(Entry& entry) const {
   entry.seen_nano = now_nano_();
 }
 
-// An agent that only lost its connection is the same run of it.
+// A reconnected agent keeps its start time, because its instance id stays the same.
 void NodeRegistry::note_run(Entry& entry, const ingest::InstanceId& instance) const {
   const bool is_known = entry.node.agent_since_unix_nano != 0 && entry.instance == instance;
   if (!is_known) entry.node.agent_since_unix_nano = now_unix_nano_();

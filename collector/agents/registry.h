@@ -31,9 +31,9 @@ struct Node {
   std::string agent_version;
   uint64_t first_seen_unix_nano = 0;  // by this collector since it was started
   uint64_t last_seen_unix_nano = 0;
-  uint64_t agent_since_unix_nano = 0;  // since when this collector knows this run of its agent
+  uint64_t agent_since_unix_nano = 0;  // when this collector first saw this run of the agent
   bool connected = false;
-  // As the last Hello said.
+  // From the last Hello.
   bool captures_off = false;
   bool reports_skipped_captures = false;
   uint64_t slowest_period_nano = 0;

@@ -125,7 +125,7 @@ void AgentSession::take(ingest::Hello& hello) {
   }
   if (gone) return context_->nodes->detach(stream);  // it ended while it said hello
   welcome();
-  // Agents that say their period are those that hold traces.
+  // Agents that send their period also support holds.
   if (hello.takes_requests && context_->streams) be_asked(hello.slowest_period_nano > 0);
 }
 

@@ -120,7 +120,7 @@ std::optional<Breach> SessionCaptures::part(const ingest::CapturePart& part) {
   return std::nullopt;
 }
 
-// The first ones of those that are too many are kept.
+// Beyond the rate, the first reports are kept.
 void SessionCaptures::skipped(std::vector<store::SkippedCapture> reports) {
   if (!intake_) return;
   const uint64_t now = now_monotonic_nano();

@@ -1,10 +1,10 @@
-// SessionCaptures: the captures that one stream has under way, and the rules that they keep to.
+// SessionCaptures: the captures under way in one stream, and the rules for them.
 //
-// Purpose: AgentSession's part that docs/formats/ingest-stream.md calls captures: which parts belong where, how much
-// may be under way, what is answered. Thread safety: all of it; begin(), part() and skipped() from one thread at a
-// time. `peer` is called on any thread: send() with this object's lock held, so that answers keep their order, the
-// others without. Ownership: held by shared_ptr; uploads hold it weakly. Without an intake every capture is refused,
-// and reports of skipped ones are ignored.
+// Purpose: the part of AgentSession that docs/formats/ingest-stream.md describes under Captures: the order of parts,
+// the limits, the answers. Thread safety: all of it; begin(), part() and skipped() from one thread at a time. `peer`
+// is called on any thread: send() with this object's lock held, so that answers keep their order, the others
+// without. Ownership: held by shared_ptr; uploads hold it weakly. Without an intake, captures are refused and
+// reports ignored.
 #pragma once
 
 #include <cstdint>
@@ -37,20 +37,20 @@ class SessionCaptures : public std::enable_shared_from_this<SessionCaptures> {
 
   struct Begun {
     std::optional<Breach> breach;
-    bool is_under_way = false;  // false also when it was refused, or is to come again later
+    bool is_under_way = false;  // false also if it was refused, or must be sent again later
   };
   // `content_is_stored`: the agent will send no parts.
   Begun begin(store::CaptureInfo info, bool content_is_stored = false);
-  // What rule it breaks; nothing when all is well.
+  // The rule that the part breaks; nothing: none.
   std::optional<Breach> part(const ingest::CapturePart& part);
-  // Reports of skipped captures; beyond the rate of a stream they are dropped, and counted.
+  // Reports of skipped captures. Reports beyond the stream's rate are dropped and counted.
   void skipped(std::vector<store::SkippedCapture> reports);
   // There was no memory for a part of this one.
   void no_room(const store::CaptureId& id);
-  // The collector ends: what is not whole is to come again, to whoever is here next.
+  // The collector stops: agents must send incomplete captures again, to the next collector.
   void drain();
-  // No more parts come; or not even answers can be sent. What is begun after that is abandoned at once: the stream may
-  // end on another thread than the one that reads.
+  // No more parts arrive, or answers cannot be sent any more. Captures begun after that are abandoned at once, because
+  // the stream may end on another thread than the reading one.
   void end_incomplete();
   bool idle() const;  // all have their answers
 

@@ -1,4 +1,4 @@
-// What a stream does with captures that share a content.
+// Tests how a stream handles captures that share a content.
 #include <gtest/gtest.h>
 
 #include "base/sha256.h"
@@ -34,7 +34,7 @@ class SessionSharingTest : public ::testing::Test {
     say(capture_begin(id, content.size()));
     say(capture_part(id, 0, content));
   }
-  // Begins one that has no parts.
+  // Begins a capture without parts.
   void refer(char id, const std::string& content) {
     wire::AgentMessage begin = capture_begin(id, content.size());
     begin.mutable_capture_begin()->set_sha256(std::string(sha256(content).view()));

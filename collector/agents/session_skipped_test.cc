@@ -1,4 +1,4 @@
-// What a stream does with agents' reports of captures that they skipped.
+// Tests how a stream handles agents' reports of skipped captures.
 #include <gtest/gtest.h>
 
 #include "base/metrics.h"
@@ -62,7 +62,7 @@ TEST_F(SessionSkippedTest, BeyondTheirRoomTheyAreCounted) {
   open({.skipped_burst = 1e6});
   const uint64_t before = lost("queue");
   captures_.hold();
-  // More than wait, and than both threads may have in hand.
+  // More reports than the queue holds and both threads can have in hand.
   constexpr size_t kSent = 4 * CaptureIntake::kMostSkipped;
   for (size_t sent = 0; sent < kSent; sent += 16) say(skipped_captures('t', 16));
   EXPECT_GE(lost("queue"), before + CaptureIntake::kMostSkipped);
@@ -77,7 +77,7 @@ TEST_F(SessionSkippedTest, AStreamHasARate) {
   constexpr size_t kSent = 320;
   for (size_t sent = 0; sent < kSent; sent += 16) say(skipped_captures('t', 16));
   const uint64_t filled = (now_monotonic_nano() - began_nano) / kNanosPerSecond + 1;
-  // Others have a rate of their own.
+  // Each stream has its own rate.
   auto other = std::make_shared<AgentSession>(context_, wire_);
   for (const wire::AgentMessage& message : {hello('m'), skipped_captures('u', 16)}) {
     other->message(message.SerializeAsString(), context_->ingest->open(), 4000);

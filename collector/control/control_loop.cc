@@ -182,7 +182,7 @@ void ControlLoop::capture_begins(const NodeId& node, const store::CaptureInfo& i
   ask_others(node, info);
 }
 
-// All but the first, whose name is told.
+// All connected nodes except `first`, whose host name is returned in `host_name`.
 std::vector<ConnectedNode> ControlLoop::others(const NodeId& first, std::string& host_name) const {
   std::vector<ConnectedNode> nodes = port_.connected();
   const ConnectedNode* known = find_node(nodes, first);
@@ -199,7 +199,7 @@ void ControlLoop::slow_trace(const NodeId& node, const ingest::SlowTrace& trace)
   const RemoteTriggers::Verdict verdict = holds_.announced(node, trace.trace_id, now);
   if (verdict == RemoteTriggers::Verdict::kTooMany) return refuse_hold(trace.trace_id, now);
   if (verdict != RemoteTriggers::Verdict::kAsk) return;
-  (void)refused_.take_hold(trace.trace_id, now);  // an earlier one
+  (void)refused_.take_hold(trace.trace_id, now);  // forget an earlier refusal
   CaptureRequest request = hold_request(host_name, trace);
   request.request_id = next_request_++;
   const std::string message = encode(request);
@@ -213,7 +213,7 @@ void ControlLoop::refuse_hold(const TraceId& trace, uint64_t now_nano) {
   refused_.hold_refused(trace, now_nano);
 }
 
-// Nodes that were not told to hold the trace are asked all the same: their recorders may still have it.
+// Also asks nodes that were not told to hold the trace, because their recorders may still have it.
 void ControlLoop::ask_others(const NodeId& first, const store::CaptureInfo& info) {
   std::string host_name;
   const std::vector<ConnectedNode> nodes = others(first, host_name);

@@ -9,10 +9,10 @@
 //    its window;
 //  - what a request switches of all processes is a rule (tracepoint_rules.h): durable before any node hears of it, and
 //    told, all rules together, to every node that connects, or does not know the latest;
-//  - the first capture of a trace makes every other node be asked for that trace (remote_triggers.h), for the same
-//    window, and later ones that reach further for all of it; a trace that people ask all nodes for is not asked for
-//    again. What is not asked for, because it is too much, is reported (refused_reports.h);
-//  - a trace that may be among the slowest is held by every other node that can (hold_limits.h).
+//  - the first capture of a trace makes the server ask every other node for the trace (remote_triggers.h), for the same
+//    window; later captures that cover more time, for the union. If a user asked all nodes for a trace, they are not
+//    asked again. A request that a limit prevents is reported (refused_reports.h);
+//  - a trace that may be among the slowest is held by every other node that can hold traces (hold_limits.h).
 // Thread safety: one thread. Ownership: port and learner outlive it. Errors, to `done`: kNotFound (the node named is
 // not connected), kUnavailable (no node is; too many requests wait already). A request that became a rule has neither:
 // its answer says of which nodes nothing is known. Losses: fathom_remote_captures_skipped_total,

@@ -1,8 +1,8 @@
-// HoldLimits: which announced traces the other nodes are told to hold.
+// HoldLimits: decides which announced traces the other nodes hold.
 //
-// Purpose: a trace is held once, whoever announces it; all nodes together have a rate, and each node one of its own, so
-// that none takes all of it. Thread safety: one thread. Units: monotonic nanoseconds. Bounds: as RemoteTriggerOptions
-// says; rates of kMostNodes nodes are kept, and when there are more, all begin anew.
+// Purpose: a trace is held once, even if several nodes announce it. There is a rate for all nodes together, and one per
+// announcing node, so that no node uses up the common rate. Thread safety: one thread. Units: monotonic nanoseconds.
+// Bounds: RemoteTriggerOptions; the rates of kMostNodes nodes. When there are more nodes, all rates start again.
 #pragma once
 
 #include <cstddef>

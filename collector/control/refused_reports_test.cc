@@ -44,7 +44,7 @@ class RefusedReportsTest : public ::testing::Test {
     return info;
   }
   void announce(char node, char trace) { loop().slow_trace(node_id(node), {info(trace).trace_id, "GET /cart", 95}); }
-  // Those that were put since this was called last: each as trace and node.
+  // The reports since the last call, each as trace and node.
   std::vector<std::string> take_reports() {
     std::vector<std::string> words;
     for (const store::SkippedCapture& one : std::exchange(reports_, {})) {

@@ -6,7 +6,7 @@ namespace fathom::collector {
 
 namespace {
 
-// Windows have margins of ten milliseconds, and two clocks may differ a little.
+// Clocks of two nodes may differ by this much. Windows have margins of ten milliseconds.
 constexpr uint64_t kSlackNano = kNanosPerMilli;
 
 using TraceWindow = RemoteTriggers::Window;

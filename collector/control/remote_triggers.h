@@ -1,14 +1,14 @@
-// RemoteTriggers: which captures are a reason to ask the other nodes for theirs, too, and for which window.
+// RemoteTriggers: decides for which captures, and for which windows, the other nodes are asked for captures, too.
 //
-// Purpose: a trace that one node captures is asked for elsewhere while recorders still hold it; and a fleet in which
-// everything is slow does not ask itself to death. The first capture of a trace may end long before the trace does: it
-// was made while a span still ran, or of one that failed within. So one that reaches further asks again, for the
-// window of both; nodes know what they have sent of it. The first one that says that the trace is among the slowest
-// asks again in any case, because nodes hold captures for it. A token bucket limits how often is asked: 20 per second,
-// and 200 at once, because agents send the slowest of a minute together. What it refuses may be asked for when the
-// trace's next capture begins. Traces are remembered for a minute, 4,096 at most, the oldest forgotten first; of one,
-// most_wider captures ask again because they reach further. Thread safety: one thread. Units: monotonic nanoseconds,
-// and windows in nanoseconds of the collector's calendar.
+// Purpose: ask for a captured trace while recorders still have it, but limit the load if everything is slow. The first
+// capture of a trace may end long before the trace does: it was made while a span still ran, or because a span inside
+// the request failed. So a later capture that covers more time asks again, for the union of both windows; nodes know
+// what they have sent already. The first capture with the trigger `slow` always asks again, because nodes hold captures
+// for it. A token bucket limits requests to 20 per second, and 200 at once, because agents send the slowest of a minute
+// together. A trace that the bucket refused is considered again when its next capture begins. Bounds: traces are
+// remembered for a minute, 4,096 at most, the oldest forgotten first; most_wider captures of a trace ask again because
+// they cover more time. Thread safety: one thread. Units: monotonic nanoseconds; windows in nanoseconds of the
+// collector's clock.
 #pragma once
 
 #include <cstddef>
@@ -43,15 +43,15 @@ class RemoteTriggers {
         rate_(options.traces_per_s, options.burst),
         known_(options.max_traces, options.remember_nano) {}
 
-  // A capture of the trace has begun somewhere. kAsk: `window` becomes what is to be asked for.
+  // A capture of the trace has begun on a node. With kAsk, `window` becomes the window to ask for.
   Verdict captured(const TraceId& trace, CaptureTrigger trigger, Window& window, uint64_t now_nano);
-  // All nodes are asked for all of the trace anyway.
+  // A user asked all nodes for all of the trace.
   void asked(const TraceId& trace, uint64_t now_nano);
 
  private:
   struct Asked {
     Window window;
-    size_t wider = 0;  // how often it was asked again because a capture reaches further
+    size_t wider = 0;  // requests made because a capture covered more time
     bool is_slow = false;
   };
   Verdict captured_again(Asked& asked, bool is_slow, Window& window, uint64_t now_nano);

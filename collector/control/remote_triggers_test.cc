@@ -15,7 +15,7 @@ class RemoteTriggersTest : public ::testing::Test {
     trace.bytes.fill(static_cast<uint8_t>(name));
     return trace;
   }
-  // Begin and end in milliseconds. What is to be asked for is in window_.
+  // Begin and end in milliseconds. The window to ask for is returned in window_.
   Verdict captured(uint64_t begin, uint64_t end, CaptureTrigger trigger, char name = 't') {
     window_ = {begin * kNanosPerMilli, end * kNanosPerMilli};
     return triggers_.captured(trace(name), trigger, window_, 5);

@@ -1,13 +1,13 @@
 // ThresholdLearner: what is usual of each operation, learnt from every span, and from when on a span is not.
 //
-// The rule: an operation's threshold is max(2 x tail, tail + 1 ms, floor), beyond its usual tail (usual_latency.h);
-// there is none before 100 of its spans are known. A threshold is told again when it differs by more than a tenth from
-// what was told last, and taken back when no span of the operation came for an hour. Cost: took() pays a lookup and a
-// lock per operation of a batch, and 10 to 20 ns per span (threshold_learner_test.cc measures it on request). Bounds:
-// `max_operations`, of at most 1 KiB per name and `max_name_bytes` of names in all, so that all thresholds fit into
-// what may wait for an agent to read it; spans of others are not learnt from and are counted in
-// fathom_limited_total{limit="threshold_operations"}. 11 KiB per operation at most, some 2 KiB as a rule. State is in
-// memory; after a restart seed() takes it out of the store's histograms. Thread safety: took() and seed() from any
+// The rule: an operation's threshold is max(2 x tail, tail + 1 ms, floor), where tail is its usual tail
+// (usual_latency.h). An operation has no threshold until 100 of its spans are known. A threshold is sent again when it
+// differs by more than a tenth from the last one sent, and withdrawn when the operation had no span for an hour. Cost:
+// took() pays a lookup and a lock per operation of a batch, and 10 to 20 ns per span (threshold_learner_test.cc
+// measures it on request). Bounds: `max_operations`, with at most 1 KiB per name and `max_name_bytes` in all, so that
+// all thresholds fit into an agent's send queue; spans of further operations are not learnt from, but counted in
+// fathom_limited_total{limit="threshold_operations"}. Memory: some 2 KiB per operation, 11 KiB at most. State is in
+// memory; after a restart seed() restores it from the store's histograms. Thread safety: took() and seed() from any
 // thread; changes() and all() from one. Units: in names.
 #pragma once
 

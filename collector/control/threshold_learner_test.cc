@@ -274,7 +274,7 @@ TEST(ThresholdLearner, ASeedIsWhatTheStoreCounted) {
   ThresholdLearner learner({});
   learner.seed({stats, others});
   std::vector<OperationThreshold> changes = learner.changes(kNow);
-  expect_within(only_threshold(changes), 20 * kMilli, 0.02);  // the store's buckets have their own percent
+  expect_within(only_threshold(changes), 20 * kMilli, 0.02);  // plus the rounding of the store's buckets
   EXPECT_EQ(changes[0].service_namespace, "prod");
   learner.seed({store::OperationStats{}});
   EXPECT_TRUE(learner.changes(kNow).empty());

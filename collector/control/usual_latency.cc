@@ -8,8 +8,8 @@ namespace fathom::collector {
 namespace {
 
 constexpr double kTail = 0.99;
-constexpr double kMostTailNano = 86'400e9;  // as long as DecayedHistogram knows
-// How far p99 lies from p50, in units of how far p90 does: quantiles of the normal law.
+constexpr double kMostTailNano = 86'400e9;  // the longest that DecayedHistogram can represent
+// Distance of p99 from p50 in units of the distance of p90: quantiles of the normal distribution.
 constexpr double kTailBeyondNinety = 2.3263 / 1.2816;
 
 }  // namespace

@@ -1,14 +1,14 @@
-// UsualLatency: how long an operation usually takes at most, learnt so that a fault does not become usual.
+// UsualLatency: the tail of an operation's usual latency, learnt so that a temporary fault does not become usual.
 //
-// Purpose: the tail (p99) that thresholds are derived from. A fault that makes a few percent of the requests slow is in
-// the p99 at once; so the p99 of one moment says nothing about what is usual. Two rules, both robust against faults
-// that strike up to 5 % of the requests for ten minutes:
-// - An operation of which 21 windows are known: the median, over the last 60 windows, of p99 / p50, times the p50 of
-//   the last ten minutes. A window is a minute, or as long as it takes to see 100 spans. If the whole operation becomes
-//   slower, its p50 follows within minutes, and the tail with it.
-// - A younger one: what a log-normal law through its p50 and p90 has for p99, or the p99, if that is less. The first
-//   two hardly change if 5 % become slow. An operation with two usual speeds, like a cache with 8 % misses, has a tail
-//   that is too short until it is 21 windows old.
+// Purpose: the p99 that thresholds are derived from. A fault that slows down a few percent of the requests changes the
+// p99 at once, so the current p99 does not show what is usual. Two rules withstand faults that affect up to 5 % of the
+// requests for ten minutes:
+// - If 21 windows are known: the median of p99 / p50 over the last 60 windows, times the p50 of the last ten minutes. A
+//   window is a minute, or the time until 100 spans are counted. If the whole operation becomes slower, its p50 follows
+//   within minutes, and the tail with it.
+// - Before that: the p99 of a log-normal distribution with the measured p50 and p90, or the measured p99 if it is less.
+//   p50 and p90 hardly change if 5 % become slow. An operation with two usual speeds, such as a cache with 8 % misses,
+//   gets too short a tail until 21 windows are known.
 // Errors and slow spans are part of the distribution. Counts fade by a tenth each minute, but never below 100 spans.
 // Thread safety: a plain value. Memory: 2 KiB as a rule, 11 KiB at most.
 #pragma once
@@ -31,12 +31,12 @@ class UsualLatency {
     lately_.add(bucket);
     window_.add(bucket);
   }
-  // Spans of before: they belong to no window.
+  // Adds spans from before the start; they belong to no window.
   void seed(uint32_t bucket, float weight) { lately_.add(bucket, weight); }
-  // To be called when minutes have passed: `kept` of what was counted until then counts still.
+  // Called when minutes have passed; earlier counts are multiplied by `kept`.
   void fade(double kept);
 
-  // Whether anything can be said.
+  // True if enough spans are known to estimate the tail.
   bool is_known() const { return lately_.weight() >= kKnownSpans - 0.5; }  // fading counts are not exact
   uint64_t tail_nano() const;
 
@@ -47,7 +47,7 @@ class UsualLatency {
 
   DecayedHistogram lately_;
   DecayedHistogram window_;
-  std::vector<float> ratios_;  // p99 / p50 of windows; when there are kMostWindows, the next takes the oldest's place
+  std::vector<float> ratios_;  // p99 / p50 of windows; beyond kMostWindows, a new one replaces the oldest
   size_t next_ = 0;
 };
 

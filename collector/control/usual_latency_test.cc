@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kKept = 0.9;
 
-// An operation that takes `usual_nano`, as a log-normal law has it, and a share of whose requests takes longer.
+// An operation with a log-normal latency around `usual_nano`, and a share of requests that take longer.
 class Operation {
  public:
   explicit Operation(uint64_t usual_nano) : usual_nano_(static_cast<double>(usual_nano)) {}
@@ -39,7 +39,7 @@ class Operation {
   UsualLatency latency_;
 };
 
-// exp(2.33 * 0.3): how far the tail of the law lies from its middle.
+// exp(2.33 * 0.3): the ratio of this distribution's p99 to its median.
 constexpr double kTailMs = 2.0 * 5;
 
 TEST(UsualLatency, FindsTheTailOfALaw) {

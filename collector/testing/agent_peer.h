@@ -60,7 +60,7 @@ inline wire::AgentMessage capture_part(char id, uint64_t offset, std::string con
   return message;
 }
 
-// Traces are a letter, sixteen times.
+// Trace ids are sixteen times the same letter.
 inline wire::AgentMessage skipped_captures(char trace, size_t count = 1) {
   wire::AgentMessage message;
   for (size_t i = 0; i < count; ++i) {

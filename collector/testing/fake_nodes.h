@@ -37,7 +37,7 @@ class FakeNodes : public NodePort {
     std::lock_guard lock(mutex_);
     connected_[name] = ++last_stream_;
   }
-  // One that is of before holds were.
+  // A node from before holds existed.
   void hold_nothing(char name) {
     std::lock_guard lock(mutex_);
     without_holds_.insert(name);

@@ -111,12 +111,12 @@ Drain::Step Drain::drain(const std::shared_ptr<Program>& program) {
   return Step::kDone;
 }
 
-// A third of what the outbox takes: records may grow by five eighths, and a pool gives whole chunks.
+// A third of the outbox's limit: OTLP may be five eighths longer than records, and whole chunks are read.
 uint64_t Drain::batch_bytes() const {
   return std::min(options_.batch_bytes, outbox_.most_bytes() / 3);
 }
 
-// The process behind a pool can turn out to be another one. It stands first: servers drop attributes from the end.
+// Made for each batch: a new connection may change the pid. It comes first: servers drop attributes from the end.
 const std::string& Drain::resource_of(Program& program) {
   resource_.clear();
   append_process(resource_, {options_.node_id, program.node_pid()});

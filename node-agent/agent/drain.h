@@ -1,9 +1,9 @@
-// Drain: makes batches of what programs left in their pools, one pool after the other, and hands them to the outbox.
+// Drain: reads finished spans from the programs' pools, one pool at a time, and hands them to the outbox in batches.
 //
-// Purpose: each pool gives one batch (up to a megabyte) when it is its user's turn and its own (turns.h), so that a
-// busy program, or a hostile user with thousands of pools, takes a share of the loop and of the stream (shares.h) and
-// not more; a step is a few milliseconds at most. When the outbox has no room all stand still, and spans stay where
-// they are. Thread safety: none, belongs to the agent's loop. Ownership: shared, of queued programs. Errors: none.
+// Purpose: users take turns, and so do the pools of each user (turns.h). A turn reads one batch of up to a megabyte and
+// takes a few milliseconds. So a busy program, or a hostile user with thousands of pools, gets no more than its share
+// of the loop and of the stream (shares.h). While the outbox has no room, spans stay in the pools. Thread safety: none,
+// belongs to the agent's loop. Ownership: queued programs are shared. Errors: none.
 #pragma once
 
 #include <array>
@@ -26,14 +26,14 @@ namespace fathom::agent {
 struct DrainOptions {
   std::array<uint8_t, 16> node_id{};
   std::array<uint8_t, 16> boot_id{};
-  uint64_t batch_bytes = 768 << 10;         // of records; fewer where the outbox takes less
+  uint64_t batch_bytes = 768 << 10;         // of records; fewer if the outbox accepts less
   uint64_t batch_pause_nano = 100'000'000;  // between two batches of a program that is not busy
   uint64_t longest_fruitless_nano = 400'000'000;
-  FinishedSpans* finished_spans = nullptr;  // told of every span that is read
-  LookBudget::Limits thread_looks;          // for threads of programs with numbers of their own
+  FinishedSpans* finished_spans = nullptr;  // receives every span that is read
+  LookBudget::Limits thread_looks;          // for thread ids of programs in other pid namespaces
 };
 
-// The same for the same ranges of the same pool, whoever reads them, as long as this host runs.
+// Equal for the same batch of the same pool, whichever agent reads it, until the host reboots.
 std::array<uint8_t, 16> batch_identity(const DrainOptions& options, const PoolReader& reader);
 
 class Drain {
@@ -42,13 +42,13 @@ class Drain {
         Outbox& outbox);
   ~Drain() { *alive_ = false; }
 
-  // To be read when its turn comes, unless it is waiting already or a batch of it is under way.
+  // Queues the program, unless it is queued already or one of its batches is under way.
   void add(const std::shared_ptr<Program>& program);
-  // Goes on with the queue, when the outbox may have room again.
+  // Resumes the queue. To be called when the outbox may have room again.
   void go_on();
-  // The agent stops: pools are read without pauses, and each is marked when it was read to where it stood.
+  // For the agent's shutdown: reads without pauses, and sets `final_round` of programs that are read to the end.
   void hurry() { hurries_ = true; }
-  // Nothing more is read: what is still in the pools is for a successor.
+  // Stops reading. The next agent reads the spans that are still in the pools.
   void halt() { halted_ = true; }
   size_t under_way() const { return under_way_; }
 
@@ -74,7 +74,7 @@ class Drain {
   Outbox& outbox_;
   LookBudget thread_looks_;
   SpanEncoder encoder_;
-  std::string resource_;  // of the program at hand
+  std::string resource_;  // of the current program
   Counter& spans_;
   Counter& batches_;
   Counter& bytes_;

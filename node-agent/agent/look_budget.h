@@ -1,10 +1,10 @@
-// LookBudget: how much of the agent's time looks into /proc may take, of all programs together.
+// LookBudget: limits the time that the agent spends on reading thread ids from /proc, for all programs together.
 //
-// Purpose: a program that has thousands of threads, or that names threads which it does not have, causes one look after
-// the other. Each round has a budget, and the users whose programs look have equal shares of it: as many as there were
-// in the round before, or are now. In the same way, a user's share is divided among its processes: programs of
-// different containers often have the same user. Thread safety: none. Errors: none. Units: nanoseconds of the monotonic
-// clock.
+// Purpose: a program with thousands of threads, or one that names threads it does not have, causes one look after
+// another. Each round has a budget. The users whose programs need looks get equal shares of it; their number is the
+// larger of this round's and the previous round's. A user's share is divided among the user's processes in the same
+// way, because programs of different containers often have the same user. Thread safety: none. Errors: none. Units:
+// nanoseconds of the monotonic clock.
 #pragma once
 
 #include <sys/types.h>
@@ -25,8 +25,8 @@ class LookBudget {
 
   explicit LookBudget(const Limits& limits) : limits_(limits) {}
 
-  // For a look at this process of this user now; 0: none in this round. A process that is asked for counts as one of
-  // those that share.
+  // The time left in this round for a look at this process of this user; 0: none. Each process that is passed here
+  // counts in the division of shares.
   uint64_t left_nano(uid_t user, pid_t process, uint64_t now_nano) {
     if (now_nano >= round_ends_nano_) begin_round(now_nano);
     User& its = users_[user];
@@ -36,7 +36,7 @@ class LookBudget {
     return std::min({rest_of(share_nano, spent_nano), rest_of(users_share_nano, its.spent_nano),
                      rest_of(limits_.budget_nano, all_spent_nano_)});
   }
-  // What a look took.
+  // Records the time that a look took.
   void spend(uid_t user, pid_t process, uint64_t nano) {
     users_[user].processes[process] += nano;
     users_[user].spent_nano += nano;
@@ -46,7 +46,7 @@ class LookBudget {
  private:
   struct User {
     uint64_t spent_nano = 0;
-    std::map<pid_t, uint64_t> processes;  // what looks at each of them took
+    std::map<pid_t, uint64_t> processes;  // nanoseconds that looks at each process took
   };
 
   static uint64_t rest_of(uint64_t budget, uint64_t spent) { return budget > spent ? budget - spent : 0; }
@@ -65,8 +65,8 @@ class LookBudget {
 
   const Limits limits_;
   uint64_t round_ends_nano_ = 0;
-  std::map<uid_t, size_t> processes_before_;  // in the round before, of the users who asked: how many
-  std::map<uid_t, User> users_;               // in this round, those who asked
+  std::map<uid_t, size_t> processes_before_;  // of the previous round, by user
+  std::map<uid_t, User> users_;               // of this round
   uint64_t all_spent_nano_ = 0;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 class LookBudgetTest : public ::testing::Test {
  protected:
-  // As one process after the other, for which all is taken that may be.
+  // Spends all the time that this process may use now, and returns it.
   uint64_t take_all(uid_t user, uint64_t now_nano, pid_t process = kProcess) {
     const uint64_t left_nano = looks_.left_nano(user, process, now_nano);
     looks_.spend(user, process, left_nano);
@@ -60,7 +60,7 @@ TEST_F(LookBudgetTest, ProcessesOfAUserShareWhatTheUserHas) {
   EXPECT_EQ(take_all(1, 160, 11), 0u) << "the rest is the other's";
   EXPECT_EQ(take_all(1, 199, 12), 6u);
   EXPECT_EQ(take_all(1, 200, 13), 6u) << "as many share as in the round before";
-  EXPECT_EQ(take_all(1, 250, 13), 12u) << "the others do not look any more";
+  EXPECT_EQ(take_all(1, 250, 13), 12u) << "the others need no looks any more";
 }
 
 TEST_F(LookBudgetTest, AUserWithManyProcessesHasNoMoreThanAnother) {
@@ -70,7 +70,7 @@ TEST_F(LookBudgetTest, AUserWithManyProcessesHasNoMoreThanAnother) {
   EXPECT_EQ(take_all(2, 150, 21), 6u);
 }
 
-// All that the agent does for captures may take two hundredths (bench/captures).
+// A hundredth, because all work of the agent for captures may take two hundredths (bench/captures).
 TEST(LookBudget, UsuallyTakesAHundredthOfAProcessor) {
   LookBudget looks{LookBudget::Limits{}};
   uint64_t all_nano = 0;

@@ -48,7 +48,7 @@ void Program::connected(ConnectionId connection, const Peer& peer) {
   connections_.insert(connection);
   ProcessId process = identify_process(peer.pid);
   if (process.known()) id_.process = process;
-  // Also of one that is gone by now.
+  // Even if that process has ended: its pid and threads are still those of the pool's spans.
   if (peer.pid > 0 && peer.pid != threads_pid_) know_threads_of(peer.pid);
   ended_ = false;
   read_to_end = false;
@@ -126,7 +126,7 @@ std::function<std::optional<uint32_t>(uint32_t)> Program::node_tids(LookBudget& 
   };
 }
 
-// False: there is no time for it.
+// False: the round's budget is used up.
 bool Program::look_for_threads(uint64_t now_nano, LookBudget& looks) {
   const uint64_t left_nano = looks.left_nano(id_.uid, threads_pid_, now_nano);
   if (left_nano == 0) return false;

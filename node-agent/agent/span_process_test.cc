@@ -1,4 +1,4 @@
-// Which process of which node a batch says that its spans are of.
+// Tests the process and the node that a batch names for its spans.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ using testing::SocketClient;
 
 class DrainedProcessTest : public testing::AgentTest {
  protected:
-  // Of the batch that was waiting first; nothing: its resource does not say it.
+  // The value of `key` in the first waiting batch's resource; no value: it has none.
   std::optional<AnyValue> said(std::string_view key) {
     opentelemetry::proto::collector::trace::v1::ExportTraceServiceRequest request;
     EXPECT_TRUE(request.ParseFromString(outbox_.waiting.at(0).batch.otlp));
@@ -26,7 +26,7 @@ class DrainedProcessTest : public testing::AgentTest {
   }
 };
 
-// It has another number in a pid namespace of its own, and would like to be somebody else.
+// The program has its own pid namespace, and writes another process's id into its resource.
 TEST_F(DrainedProcessTest, AContainersProcessIsNamedAsItsNodeNumbersIt) {
   options_.drain.node_id[0] = 0x0d;
   must_start();

@@ -1,4 +1,4 @@
-// Which thread the spans name that an agent takes from a program's memory.
+// Tests the thread ids of spans that an agent takes from a program's memory.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,12 +18,12 @@ using testing::SocketClient;
 
 class DrainedThreadsTest : public testing::AgentTest {
  protected:
-  // Enough for any look, however slow this machine is.
+  // The budget suffices for any look, even on a slow machine.
   DrainedThreadsTest() {
     options_.drain.thread_looks.budget_nano = 100 * kNanosPerSecond;
     keeps_ = false;
   }
-  // Of a program whose process id is `own_pid` in its own eyes: the number that its only span names; -1: none.
+  // The thread id in the only span of a program whose header has the process id `own_pid`; -1: none.
   int64_t thread_of_span(uint32_t own_pid, uint32_t owner_tid) {
     must_start();
     ScriptedPool pool;
@@ -33,7 +33,7 @@ class DrainedThreadsTest : public testing::AgentTest {
     pool.claim(0);
     return thread_of_next_span(pool, 0, owner_tid);
   }
-  // The next batch has one span, of this chunk.
+  // Writes one span into the chunk, and returns the thread id in the next batch.
   int64_t thread_of_next_span(ScriptedPool& pool, uint32_t chunk, uint32_t owner_tid) {
     pool.entry(chunk).owner_tid.store(owner_tid);
     pool.put(chunk, make_record(++spans_));
@@ -57,7 +57,7 @@ class DrainedThreadsTest : public testing::AgentTest {
   uint64_t spans_ = 0;
 };
 
-// Nobody has seen this thread: no event of it, no span that is open, and it has ended.
+// The agent knows nothing else about this thread: its id is in the chunk only.
 TEST_F(DrainedThreadsTest, ASpanNamesTheThreadThatItsChunkIsOf) {
   EXPECT_EQ(thread_of_span(static_cast<uint32_t>(::getpid()), 4711), 4711);
 }
@@ -67,7 +67,7 @@ TEST_F(DrainedThreadsTest, AThreadWithAnotherNumberIsLookedFor) {
   EXPECT_EQ(thread_of_span(1, static_cast<uint32_t>(::gettid())), ::gettid());
 }
 
-// It lives for one batch, which comes right behind another one for which the program's threads were listed.
+// The thread lives for one batch, right after a batch for which the program's threads were listed.
 TEST_F(DrainedThreadsTest, AThreadThatLivesShortlyIsNamedFromItsFirstBatchOn) {
   must_start();
   ScriptedPool pool;

@@ -6,7 +6,7 @@ namespace fathom::agent {
 
 namespace {
 
-// A process of which nothing can be read counts as one with the node's numbers.
+// A process whose file cannot be read counts as one with the node's numbers.
 uint32_t own_pid(pid_t pid, const std::string& proc) {
   const uint32_t number = innermost_number(proc + "/" + std::to_string(pid) + "/status");
   return number != 0 ? number : static_cast<uint32_t>(pid);

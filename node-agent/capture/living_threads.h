@@ -1,8 +1,8 @@
-// LivingThreads: what the node calls the threads of a process, and how they are named now, from /proc.
+// LivingThreads: translates a process's thread ids to the node's, and reads the threads' current names, from /proc.
 //
-// Purpose: threads of a capture. Thread safety: none; one owner. Errors: threads that are gone, or may not be seen, are
-// unknown: their number is then the program's. Bounds: as NodeThreads; the time is that of a few system calls for each
-// thread that is asked for, in a pid namespace of its own for each thread that lives.
+// Purpose: the threads of a capture. Thread safety: none; one owner. Errors: a thread that has ended, or cannot be
+// read, keeps the program's number. Bounds: as NodeThreads. The constructor reads one file for each living thread if
+// the process has its own pid namespace; each call reads at most one.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ class LivingThreads {
   // `pid`: as the node sees it. `proc`, for tests: where /proc is.
   explicit LivingThreads(pid_t pid, const std::string& proc = "/proc");
 
-  // Of a thread as the program numbers it.
+  // `program_tid`: as the program sees it.
   ThreadIdentity operator()(uint32_t program_tid) const;
 
  private:

@@ -13,7 +13,7 @@ namespace fathom::agent {
 
 namespace {
 
-// 0: none.
+// 0: not a number.
 uint32_t number_of(std::string_view text) {
   uint32_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -34,14 +34,14 @@ uint32_t innermost_number(const std::string& status_path) {
   return 0;
 }
 
-// A directory, from a position on that an earlier one of the same directory gave.
+// Lists a directory from a position() that an earlier Listing of the same directory returned.
 class NodeThreads::Listing {
  public:
   Listing(const std::string& path, long position) : directory_(::opendir(path.c_str())) {
     if (directory_ && position != 0) ::seekdir(directory_.get(), position);
   }
   bool is_open() const { return directory_ != nullptr; }
-  // Null: the end, or a fault.
+  // Null: at the end, or after an error, see fault().
   const dirent* next() {
     errno = 0;
     const dirent* entry = ::readdir(directory_.get());
@@ -116,16 +116,16 @@ void NodeThreads::listed(uint32_t node_tid, uint64_t inode, uint64_t now_nano) {
   if (living_.size() < kMostThreads) add(node_tid, inode);
 }
 
-// One whose file cannot be read is tried again where it is listed again.
+// If the file cannot be read, the next listing of the thread tries again.
 void NodeThreads::add(uint32_t node_tid, uint64_t inode) {
   const uint32_t program_tid = innermost_number(tasks_ + std::to_string(node_tid) + "/status");
   if (program_tid == 0) return;
   living_[node_tid] = {program_tid, inode, pass_};
-  // A number that the program uses again is the later thread's.
+  // If the program reuses a number, it belongs to the later thread.
   node_tids_.insert_or_assign(program_tid, node_tid);
 }
 
-// What was not listed has ended.
+// Threads that a complete pass did not list have ended.
 void NodeThreads::end_pass(uint64_t now_nano) {
   known_nano_ = pass_began_nano_;
   std::erase_if(living_, [&](const auto& entry) {
@@ -147,7 +147,7 @@ void NodeThreads::forget_ended(uint64_t now_nano) {
   while (!ended_.empty() && now_nano - ended_.front().ended_nano > kEndedNano) forget_first_ended();
 }
 
-// Unless a later one had the same number.
+// A later thread with the same number stays known.
 void NodeThreads::forget_first_ended() {
   const Ended& first = ended_.front();
   const auto known = ended_tids_.find(first.program_tid);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kLookNano = 1'000 * kNanosPerSecond;
 
-// What /proc says of the threads of process 4001, which is process 1 of its own pid namespace.
+// Writes a /proc with process 4001, which is process 1 of its own pid namespace.
 class NodeThreadsTest : public ::testing::Test {
  protected:
   void write_status(const std::string& directory, uint32_t node_tid, uint32_t program_tid) {
@@ -25,7 +25,7 @@ class NodeThreadsTest : public ::testing::Test {
     write_status(std::to_string(node_tid), node_tid, program_tid);
   }
   void end_thread(uint32_t node_tid) { std::filesystem::remove_all(tasks_ + std::to_string(node_tid)); }
-  // The new directory is there before the old one goes, so it has another inode.
+  // Makes the new directory before it removes the old one, so that the inodes differ.
   void replace_thread(uint32_t node_tid, uint32_t program_tid) {
     write_status("next", node_tid, program_tid);
     end_thread(node_tid);
@@ -95,7 +95,7 @@ TEST_F(NodeThreadsTest, ANumberThatTheProgramUsesAgainIsOfTheLaterThread) {
   EXPECT_EQ(threads_.find(12), 5001u);
   end_thread(5001);
   look(later_nano + kNanosPerSecond);
-  EXPECT_EQ(threads_.find(12), 5001u) << "of two that have ended the last";
+  EXPECT_EQ(threads_.find(12), 5001u) << "the last of two ended threads";
   threads_.forget_ended(later_nano + NodeThreads::kEndedNano + 1);
   EXPECT_EQ(threads_.find(12), 5001u) << "the first is forgotten";
 }
@@ -140,7 +140,7 @@ TEST_F(NodeThreadsTest, ALookListsNoMoreThanItMayAndTheNextOneGoesOn) {
         kLookNano, [] { return true; }, kListed);
     const int before = std::exchange(known, known_of(100, kThreads));
     EXPECT_LE(known, before + kListed);
-    EXPECT_GE(known, before) << "what was not listed yet has not ended";
+    EXPECT_GE(known, before) << "threads that are not listed yet have not ended";
   }
   EXPECT_EQ(known_of(100, kThreads), kThreads);
   EXPECT_GE(looks, 3);

@@ -69,8 +69,8 @@ DetailShape shape_of(const HeaderCopy& header) {
   return shape;
 }
 
-// Programs fill the table from its begin. An entry has 2,528 bytes at most, and some may not be written yet while later
-// ones are: so many together are not.
+// Programs fill the table from its begin. An entry has at most 2,528 bytes, and may be written after the next one is. A
+// piece without any written entry would need ten such entries in a row: it counts as the end.
 constexpr size_t kTablePieceBytes = 32 * 1024;
 static_assert(pool::kTableBytes % kTablePieceBytes == 0);
 

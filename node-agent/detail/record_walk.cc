@@ -104,7 +104,7 @@ bool has_room(const ChunkView& chunk, size_t at) {
   return chunk.bytes.size() >= pool::kLeastRecordBytes && at <= chunk.bytes.size() - pool::kLeastRecordBytes;
 }
 
-// The first place from `at` on that has the epoch of the chunk's records; where there is no room for one, if none has.
+// The first offset from `at` on with the epoch of the chunk's records; if there is none, one without room for a record.
 size_t next_of_epoch(const ChunkView& chunk, size_t at) {
   while (has_room(chunk, at) && word_at<uint32_t>(chunk.bytes, at + pool::kEpochOffset) != chunk.epoch) {
     at += pool::kRecordAlignment;

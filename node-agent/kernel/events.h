@@ -1,6 +1,6 @@
-// What the kernel recorder has seen, as plain values.
+// The events that the kernel recorder has seen, as plain values.
 //
-// Purpose: the answer of KernelRecorder::snapshot(). Thread safety: plain values. Units: nanoseconds of
+// Purpose: the result of KernelRecorder::snapshot(). Thread safety: plain values. Units: nanoseconds of
 // CLOCK_MONOTONIC, which is the clock that tick_clock.h converts to and from; process and thread ids are the host's
 // own.
 #pragma once
@@ -29,7 +29,7 @@ enum class KernelEventKind : uint8_t {
 
 // Why a thread left the processor.
 enum class SwitchReason : uint8_t {
-  kPreempted,        // it would run on; sched_yield() and a used up CPU quota are not told apart here
+  kPreempted,        // still runnable; includes sched_yield() and an exhausted CPU quota
   kSleeps,           // until somebody wakes it, or a signal comes
   kUninterruptible,  // mostly: waits for a disk
   kStopped,          // by a signal, or a debugger

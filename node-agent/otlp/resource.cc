@@ -29,7 +29,7 @@ std::string any_text(std::string_view text) {
   return any;
 }
 
-// The pool holds texts only; OpenTelemetry has this one as a number.
+// The pool holds texts only; in OpenTelemetry, process.pid is a number.
 std::string any_value(std::string_view key, std::string_view value) {
   uint32_t number = 0;
   auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -52,7 +52,7 @@ struct Pair {
   std::string_view value;
 };
 
-// Takes it off the text; nothing when what is left does not fit its length.
+// Removes the first pair from the text; nothing: its lengths do not fit the text.
 std::optional<Pair> next_pair(std::string_view& rest) {
   if (rest.size() < 4) return std::nullopt;
   size_t key_bytes = load16(rest);

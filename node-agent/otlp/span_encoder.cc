@@ -28,7 +28,7 @@ constexpr uint32_t kCut = 2000;
 constexpr size_t kCutBytes = varint_bytes(kCut << 3) + 1;
 
 constexpr size_t kLinkBytes = 16 + 8 + 1;
-constexpr uint32_t kMostTid = 1 << 22;  // the kernel's PID_MAX_LIMIT; a number beyond it is none
+constexpr uint32_t kMostTid = 1 << 22;  // the kernel's PID_MAX_LIMIT; no thread has a greater number
 
 template <size_t kSize>
 bool is_zero(const uint8_t (&id)[kSize]) {
@@ -72,8 +72,8 @@ SpanEncoder::SpanEncoder(TickClock& clock, AgentLosses& losses, FinishedSpans* f
       losses_(losses),
       finished_(finished),
       without_thread_(counter("fathom_agent_unknown_threads_total",
-                              "Attributes of spans that are missing because they would name a thread that ended before "
-                              "this agent had seen its number on this node.")),
+                              "Thread attributes left out of spans because the agent does not know the thread's number "
+                              "on this node.")),
       buffer_(std::make_unique<char[]>(kBufferBytes)),
       writer_(buffer_.get()) {}
 
@@ -205,7 +205,7 @@ void SpanEncoder::write_items(const SpanRecordView& span) {
   if (malformed != 0) losses_.malformed_items.add(malformed);
 }
 
-// Of the span itself. What the program says of threads are its own numbers.
+// An attribute of the span itself. Thread attributes hold the program's numbers, which are translated here.
 bool SpanEncoder::write_own_attribute(const Item& item) {
   const bool is_thread = item.key == kStartThreadId || item.key == kThreadId;
   if (!is_thread || item.type != pool::ItemType::kInt || value_bytes(item) == 0) {

@@ -1,10 +1,10 @@
-// SpanEncoder: spans of one program, as they come, into the bytes of one ExportTraceServiceRequest.
+// SpanEncoder: encodes spans of one program, as they are read, into one ExportTraceServiceRequest.
 //
-// Purpose: the one place that turns records into OTLP: one resource, one scope ("fathom"), spans with times of the
-// calendar and with their thread (base/span_threads.h) by the node's number. Written once into a small buffer that
-// stays in the processor's cache, and moved from there: no allocation per span. Thread safety: none, the agent's loop
-// has one. Ownership: of the bytes until finish(). Errors: span() is false for a record without ids; parts of a span
-// that make no sense are left out and counted as malformed items, threads without a number are left out and counted.
+// Purpose: the one place that turns records into OTLP: one resource, one scope ("fathom"), spans with wall-clock times
+// and with the node's number of their thread (base/span_threads.h). Spans are encoded in a small buffer that stays in
+// the processor's cache, and moved from there: no allocation per span. Thread safety: none, the agent's loop has one.
+// Ownership: of the bytes until finish(). Errors: span() is false for a record without ids. Malformed parts of a span
+// are left out and counted as malformed items; threads whose number is not known are left out and counted.
 #pragma once
 
 #include <sys/types.h>
@@ -27,22 +27,22 @@ namespace fathom::agent {
 
 class SpanEncoder : public SpanSink {
  public:
-  // `finished`: also told of every span; null: nobody.
+  // `finished`: also receives every span; may be null.
   SpanEncoder(TickClock& clock, AgentLosses& losses, FinishedSpans* finished = nullptr);
 
-  // The node's number of a thread of the program; nothing: not known.
+  // Returns the node's number of a thread of the program; nothing: not known.
   using NodeTid = std::function<std::optional<uint32_t>(uint32_t program_tid)>;
 
-  // `resource`: of encode_resource(). `expected_bytes`: a guess of what finish() will give. `node_tid`: called until
+  // `resource`: from encode_resource(). `expected_bytes`: a guess of the size of the result. `node_tid`: called until
   // finish(); without it, spans name no threads.
   void begin(pool::Clock ticks, std::string_view resource, size_t expected_bytes, NodeTid node_tid = {});
   bool span(const SpanRecordView& span) override;
   std::string finish();
-  // How long ago the span ended that ended first of those since begin().
+  // The time since the earliest end of the spans since begin().
   uint64_t oldest_age_nano();
 
-  // How many bytes of OTLP a record can become: no item grows by more than half; the 72 bytes of a record's head become
-  // 113 at most, with its thread.
+  // The most bytes of OTLP that a record can become: no item grows by more than half; the 72 bytes of a record's head
+  // become at most 113, including the thread.
   static constexpr size_t most_bytes(size_t record_bytes) { return record_bytes + record_bytes * 5 / 8 + 64; }
 
  private:
@@ -73,7 +73,7 @@ class SpanEncoder : public SpanSink {
   pool::Clock ticks_ = pool::Clock::kTsc;
   Times times_{};
   NodeTid node_tid_;
-  uint64_t asked_tid_ = 0;  // the spans of a chunk have the same thread, which is asked for once
+  uint64_t asked_tid_ = 0;  // the last lookup: spans of a chunk have the same thread
   uint32_t known_tid_ = 0;
   uint64_t oldest_end_unix_nano_ = UINT64_MAX;
   std::string out_;
@@ -83,19 +83,19 @@ class SpanEncoder : public SpanSink {
   WireWriter writer_;
 };
 
-// A pool's resource (records of key and value) as the bytes of OTLP's Resource. What does not fit its length is left
-// out, and so are the attributes of base/process_attributes.h, which only the agent knows.
+// Encodes a pool's resource (records of key and value) as OTLP's Resource. Leaves out records whose lengths do not fit,
+// and the attributes of base/process_attributes.h, which only the agent knows.
 std::string encode_resource(std::string_view pool_resource);
 
-// Which process of which node a pool is of, as captures name it.
+// The process and the node of a pool, as captures name them.
 struct NodeProcess {
   std::array<uint8_t, 16> node_id{};  // zeros: not known
-  pid_t pid = 0;                      // as the node numbers it; 0: not known
+  pid_t pid = 0;                      // the node's number; 0: not known
 };
-// Adds the attributes of base/process_attributes.h, where both are known.
+// Adds the attributes of base/process_attributes.h if both are known.
 void append_process(std::string& resource, const NodeProcess& process);
-inline constexpr size_t kMostProcessBytes = 96;  // that are added
-// One value of it; empty when there is none.
+inline constexpr size_t kMostProcessBytes = 96;  // that append_process() adds
+// The value of `key` in a pool's resource; empty: there is none.
 std::string value_in_resource(std::string_view pool_resource, std::string_view key);
 
 }  // namespace fathom::agent

@@ -129,7 +129,7 @@ TEST_F(SpanEncoderTest, WritesEveryTypeOfAttribute) {
   EXPECT_TRUE(span.attributes(8).value().fathom_cut());
 }
 
-// Of a program in a pid namespace of its own: thread 12 is 4012 on the node, 99 has ended before anybody looked.
+// A program in its own pid namespace: thread 12 is 4012 on the node; 99 ended before a look.
 class SpanThreadsTest : public SpanEncoderTest {
  protected:
   using Attributes = std::map<std::string, std::string>;
@@ -168,19 +168,19 @@ TEST_F(SpanThreadsTest, TheThreadThatItStartedOnIsTranslatedToo) {
   EXPECT_EQ(attributes_of(12, Items().number(start_, 7)), (Attributes{{start_, "4007"}, {id_, "4012"}}));
 }
 
-// A program may record spans for other threads than the one that ends them.
+// A program may record spans for a thread other than the one that ends them.
 TEST_F(SpanThreadsTest, WhatTheProgramSaysStands) {
   EXPECT_EQ(attributes_of(12, Items().number(id_, 8)), (Attributes{{id_, "4008"}}));
   EXPECT_EQ(attributes_of(12, Items().text(id_, "pool-1")), (Attributes{{id_, "pool-1"}}));
   EXPECT_EQ(attributes_of(12, Items().number("thread.id", 8)), (Attributes{{"thread.id", "8"}, {id_, "4012"}}))
-      << "a number of its runtime";
+      << "thread.id is a number of the runtime";
 }
 
 TEST_F(SpanThreadsTest, AThreadWithoutANumberIsCounted) {
   const uint64_t before = unknown();
   EXPECT_EQ(attributes_of(99), Attributes{});
-  EXPECT_EQ(attributes_of(0), Attributes{}) << "the chunk does not say it";
-  EXPECT_EQ(attributes_of(UINT32_MAX), Attributes{}) << "none that the kernel gives";
+  EXPECT_EQ(attributes_of(0), Attributes{}) << "the chunk has no thread";
+  EXPECT_EQ(attributes_of(UINT32_MAX), Attributes{}) << "the kernel gives no such number";
   EXPECT_EQ(attributes_of(12, Items().number(start_, int64_t{1} << 40)), (Attributes{{id_, "4012"}}));
   EXPECT_EQ(unknown(), before + 4);
 }
@@ -329,7 +329,7 @@ TEST(EncodeResource, WritesTextsAndTheProcessAsANumber) {
   EXPECT_TRUE(resource.attributes(3).value().has_string_value());
 }
 
-// Else a program could give its spans to another process of the node.
+// Otherwise a program could attribute its spans to another process of the node.
 TEST(EncodeResource, WhatOnlyTheAgentKnowsIsNotTakenFromThePool) {
   testing::ScriptedPool pool;
   pool.set_resource({{"fathom.process.id", "4711"}, {"service.name", "shop"}, {"fathom.node.id", "0d"}});

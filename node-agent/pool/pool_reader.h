@@ -1,13 +1,13 @@
-// PoolReader: takes finished spans out of one program's pool, in batches of which each can be sent again as it was.
+// PoolReader: reads finished spans from one program's pool, in batches that can each be sent again unchanged.
 //
-// Purpose: the reader's half of docs/formats/span-pool.md. collect() gives what is new to a sink and remembers which
-// ranges of which chunks that was; begin() writes these ranges into the pool as batch sequence(); acknowledge() gives
-// the memory back. One batch is under way at a time. An agent that dies between any two steps leaves a pool from which
-// its successor either sends the same ranges under the same sequence again (resumes() is true, and collect_again()
-// comes before anything else) or goes on with the next. Thread safety: none; one reader per pool and process.
-// Ownership: of the file. Errors: none; what is damaged is passed over and counted. Hostility: words of the pool are
-// loaded once and checked; what this reader did is remembered in its own memory, and the pool's marks are believed only
-// where they are all there is: after a restart.
+// Purpose: the reader's side of docs/formats/span-pool.md. collect() passes new spans to a sink and remembers their
+// ranges of chunks; begin() writes these ranges into the pool as batch sequence(); acknowledge() frees the memory.
+// One batch is under way at a time. If an agent dies between any two steps, its successor either sends the same
+// ranges again under the same sequence (resumes() is true, and collect_again() comes before anything else), or
+// continues with the next batch. Thread safety: none; one reader per pool and process. Ownership: of the file.
+// Errors: none; damaged parts are skipped and counted. Hostility: words of the pool are loaded once and checked. This
+// reader's progress is kept in its own memory; the pool's marks are trusted only after a restart, when nothing else
+// is known.
 #pragma once
 
 #include <array>
@@ -34,47 +34,47 @@ class SpanSink {
 struct Collected {
   uint32_t spans = 0;
   uint64_t read_bytes = 0;
-  bool full = false;   // there was no room for more: come again soon
-  bool empty = false;  // all was looked at, and nothing was there that is not acknowledged
+  bool full = false;   // the batch had no room for more: read again soon
+  bool empty = false;  // all chunks were read, and everything in them is acknowledged
 };
 
 class PoolReader {
  public:
-  // A batch holds fewer bytes of records than this; marks of more are none that an agent made.
+  // A batch holds fewer bytes of records. No agent wrote marks of more.
   static constexpr uint64_t kMostBatchBytes = 2 << 20;
 
-  // `instance`: this process's random number; written to the pool, so that another reader of it stops.
-  // `step`, for tests: called before each change of the pool.
+  // `instance`: this process's random number; written to the pool, so that any other reader stops. `step`, for tests:
+  // called before each change of the pool.
   PoolReader(PoolFile file, uint64_t instance, AgentLosses& losses, std::function<void()> step = {});
 
-  // Whether nobody else has begun to read; nothing else may be called when not.
+  // False: another reader has begun to read the pool; then no other method may be called.
   bool is_ours() const { return file_.header().reader.load(std::memory_order_relaxed) == instance_; }
   bool under_way() const { return under_way_; }
   bool resumes() const { return resumes_; }
   uint64_t sequence() const { return sequence_; }  // of the batch under way, or of the last one
   const PoolFile& file() const { return file_; }
 
-  // Up to about `most_bytes` of records, at least one chunk's. `ended`: the program is gone, so gaps are for ever.
-  // Then, unless nothing was found: begin(). What held no spans is acknowledged at once.
+  // Reads up to about `most_bytes` of records, at least those of one chunk. `ended`: the program is gone, so gaps
+  // remain. begin() must follow if spans were found. Ranges without spans are acknowledged at once.
   Collected collect(SpanSink& sink, uint64_t most_bytes, bool ended);
   void begin();
-  // Of a batch that a predecessor began: the same ranges. begin() has been.
+  // Reads the ranges of a batch that a predecessor began; begin() was called then.
   Collected collect_again(SpanSink& sink);
   void acknowledge();
 
-  // The program's resource, when it is new since the last call. `ended`: also one that is not complete.
+  // The program's resource if it changed since the last call. `ended`: an incomplete one is returned, too.
   std::optional<std::string> new_resource(bool ended);
   using LossCounts = LossMarks::Counts;
-  // Adds what the program lost since the last call; at first, what no predecessor marked as told. No more than a
-  // program can lose in that time.
+  // Adds the program's losses since the last call; at first, those that no predecessor marked as reported. Counts at
+  // most what a program can lose in that time.
   void count_losses(uint64_t now_monotonic_nano);
   const LossCounts& counted_losses() const { return marks_.counted(); }
-  // These are known beyond this host: marks them in the pool, and no successor counts them again.
+  // The collector knows these losses: marks them in the pool, so that no successor counts them again.
   void mark_told(const LossCounts& told);
   bool all_losses_told() const { return marks_.all_told(); }
 
  private:
-  // What is acknowledged of a chunk's epoch, by our own account.
+  // How much of a chunk's epoch this reader has acknowledged.
   struct Cursor {
     uint32_t epoch = 0;
     uint32_t acknowledged = 0;

@@ -1,8 +1,8 @@
-// SpanRecordView: one span as a program left it, seen through checks; ItemReader: what the span was told, one by one.
+// SpanRecordView: a checked view of one span record of a program; ItemReader: iterates over the items of the span.
 //
 // Purpose: the only code that knows a record's bytes. Ownership: views point into the copy that the caller holds.
-// Thread safety: plain values. Errors: read_span() is false for a record that is none; an ItemReader ends early at the
-// first item that does not fit, and failed() then says so. Hostility: every length is checked against what is there.
+// Thread safety: plain values. Errors: read_span() is false for a malformed record; an ItemReader stops at the first
+// item that does not fit, and failed() is then true. Hostility: every length is checked.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct SpanRecordView {
   pool::SpanRecord head;  // its lengths are checked, its other fields are the program's
   std::string_view name;
   std::string_view items;
-  uint32_t tid = 0;  // of the thread that it ended on, as the program sees it: its chunk says it; 0: not known
+  uint32_t tid = 0;  // the chunk's owner, on which the span ended, as the program sees it; 0: not known
 };
 
 // The first word of a record, taken apart.

@@ -1,10 +1,10 @@
-// KernelEvents: the source of what the kernel did with a process's threads: switches, wake-ups, system calls, faults.
+// KernelEvents: the source of kernel events of a process's threads: switches, wake-ups, system calls, faults.
 //
-// Purpose: KernelRecorder as the agent uses it, twice: one without system calls, for all traced programs, and
-// one with them, for the time of a request. The difference is who pays: system calls cost a chosen process some
-// 280 ns each, and every other process half of that; context switches and page faults are rarer
-// (docs/kernel-events.md). A recorder is made when its first process is followed. Thread safety: as Source; a call may
-// take some milliseconds, so not on the loop. Errors: as texts for people, in what a capture lacks.
+// Purpose: two KernelRecorders: one without system calls, for all traced programs, and one with them, while a request
+// waits. They differ in cost: system calls cost a chosen process some 280 ns each, and every other process half of
+// that; context switches and page faults are rarer (docs/kernel-events.md). A recorder is made when its first process
+// is followed. Thread safety: as Source; a call may take some milliseconds, so it must not run on the loop. Errors:
+// reported as text in the capture (kernel_missing).
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ namespace fathom::agent {
 
 enum class KernelEventsMode {
   kOff,         // never
-  kRequested,   // everything, while a request waits for its window
-  kScheduling,  // as well: all but system calls, of all traced programs
+  kRequested,   // everything, but only while a request waits for its window
+  kScheduling,  // as kRequested; also all but system calls of all traced programs
   kTraced,      // everything of all traced programs
 };
 
@@ -34,7 +34,7 @@ class FollowedProcesses {
 
   void choose(const ProcessId& process);
   void forget(const ProcessId& process);
-  // None: `missing` says why.
+  // Null: `missing` holds the reason, if the process is followed.
   KernelRecorder* recorder_of(const ProcessId& process, std::string& missing);
 
  private:
@@ -54,7 +54,7 @@ class FollowedProcesses {
 
 class KernelEvents : public Source {
  public:
-  // `ring_bytes_per_cpu`: of what is recorded always; what only requests want has a smaller ring of its own.
+  // `ring_bytes_per_cpu`: for permanent recording. A recorder for requests only has KernelRecorderOptions' default.
   KernelEvents(KernelEventsMode mode, uint64_t ring_bytes_per_cpu)
       : mode_(mode),
         scheduling_(always(ring_bytes_per_cpu, false)),
@@ -71,10 +71,10 @@ class KernelEvents : public Source {
   static KernelRecorderOptions always(uint64_t ring_bytes_per_cpu, bool system_calls) {
     return {.ring_bytes_per_cpu = ring_bytes_per_cpu, .most_ring_bytes = kMostRingBytes, .system_calls = system_calls};
   }
-  // How much is recorded of a process that is followed for this reason; nothing: nothing.
+  // How much is recorded of a process that is followed for this reason; no value: nothing is recorded.
   std::optional<KernelDepth> depth_of(FollowReason reason) const;
   FollowedProcesses& of(KernelDepth depth) { return depth == KernelDepth::kEverything ? everything_ : scheduling_; }
-  // The one that was meant; the other one, if that does not know the process. Null: `missing` says why.
+  // The recorder of this depth, or the other one if only that follows the process. Null: see `missing`.
   KernelRecorder* recorder_of(const ProcessId& process, KernelDepth depth, std::string& missing);
 
   const KernelEventsMode mode_;
@@ -83,7 +83,7 @@ class KernelEvents : public Source {
   FollowedProcesses everything_;
 };
 
-// The events of a snapshot, into a capture.
+// Writes the events of a snapshot into a capture.
 void write_kernel_events(const KernelSnapshot& snapshot, CaptureBuilder& capture);
 
 }  // namespace fathom::agent

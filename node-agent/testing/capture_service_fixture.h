@@ -24,9 +24,9 @@ class CaptureServiceTest : public AgentTest {
  protected:
   CaptureServiceTest() {
     pool_.set_resource({{"service.name", "shop"}, {"service.namespace", "test"}});
-    // Every request is the slowest of its own period, which is over when it ends.
+    // A minute lasts 1 ns: each request is the slowest of its own minute, which is over when the request ends.
     capture_options_.provisional.minute_nano = 1;
-    capture_options_.provisional.slowest.minutes = uint64_t{1} << 62;  // or it would come too late
+    capture_options_.provisional.slowest.minutes = uint64_t{1} << 62;  // or each request would be too late
     capture_options_.provisional.copy_after_nano = 0;
     capture_options_.provisional.close_after_nano = 0;
   }
@@ -50,7 +50,7 @@ class CaptureServiceTest : public AgentTest {
     ASSERT_TRUE(until([&] { return !agent_->details().empty() && agent_->details()[0].service == "shop"; }));
     pass_ticks(2);
   }
-  // Each in a chunk of its own.
+  // Writes each event into its own chunk.
   void write_event(uint32_t chunk, const std::string& word) {
     if (chunk == 0) note_ = detail_.describe(16, "note", {{pool::FieldType::kString, "word"}});
     uint64_t now = now_monotonic_nano();
@@ -59,7 +59,7 @@ class CaptureServiceTest : public AgentTest {
     detail_.put(chunk, detail_record(16, now, sized(word)));
   }
   void threshold(uint64_t nano) { service_->thresholds({true, {{"test", "shop", "work", 1, nano}}}); }
-  // A finished span within another one of this program, as the program leaves it in its pool.
+  // Writes a finished span, with a parent in the same program, into the pool.
   void finish_span(uint64_t number, uint64_t start_nano, uint8_t status = 0) {
     std::string record = make_record(number, "work", {}, start_nano, now_monotonic_nano());
     record[offsetof(pool::SpanRecord, status)] = static_cast<char>(status);

@@ -1,4 +1,4 @@
-// CaptureWorkerTest: a CaptureWorker whose captures a test hands on, at a time that the test sets. Thread safety: none.
+// CaptureWorkerTest: a CaptureWorker whose outcomes a test takes one by one. Thread safety: none.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace fathom::agent::testing {
 
-// Records everything, and holds nothing.
+// Claims to have recorded every process, and holds no bytes.
 class FakeSource : public Source {
  public:
   std::string_view name() const override { return "fake"; }
@@ -58,7 +58,7 @@ class CaptureWorkerTest : public ::testing::Test {
         });
     admission_ = std::make_unique<CaptureAdmission>(options_, sources_, *worker_);
   }
-  // Of the next job that is over.
+  // Waits for the next outcome.
   CaptureWorker::Outcome next_outcome() {
     std::unique_lock lock(mutex_);
     const bool came = came_.wait_for(lock, std::chrono::seconds(60), [this] { return !outcomes_.empty(); });
@@ -80,7 +80,7 @@ class CaptureWorkerTest : public ::testing::Test {
     trace.bytes[0] = number;
     return trace;
   }
-  // Of what the collector is to be told: the traces' numbers, and why.
+  // The skipped traces that wait for the collector: their numbers and reasons.
   std::vector<std::pair<int, SkipReason>> skipped() {
     std::vector<std::pair<int, SkipReason>> all;
     admission_->skipped_traces().hand_over([&](const ingest::SkippedCaptures& some) {
@@ -90,7 +90,7 @@ class CaptureWorkerTest : public ::testing::Test {
     return all;
   }
 
-  // CLOCK_MONOTONIC, as the test sets it: long ago, so that the worker waits for no window.
+  // The test's CLOCK_MONOTONIC: long ago, so that the worker waits for no window.
   uint64_t now_ = 30 * kNanosPerSecond;
   CaptureServiceOptions options_;
   HostClock clock_;

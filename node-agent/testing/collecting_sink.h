@@ -1,4 +1,4 @@
-// CollectingSink: remembers the numbers that make_record() gave the spans it is shown.
+// CollectingSink: remembers the numbers, names and thread ids of the spans that it receives. For tests.
 #pragma once
 
 #include <cstring>

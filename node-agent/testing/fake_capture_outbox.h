@@ -1,4 +1,4 @@
-// FakeCaptureOutbox: keeps captures for the test to look at. Thread safety: none.
+// FakeCaptureOutbox: keeps captures so that a test can inspect them. Thread safety: none.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ class FakeCaptureOutbox : public CaptureOutbox {
 
   LocalInstant now;
   std::vector<OutgoingCapture> captures;
-  std::vector<std::function<void(CaptureFate)>> fates;  // whom to tell what became of each
+  std::vector<std::function<void(CaptureFate)>> fates;  // the `done` of each capture
   ingest::SkippedCaptures skipped;
   std::vector<ingest::SlowTrace> announced;
 };

@@ -47,12 +47,12 @@ class ProvisionalCapturesTest : public CaptureWorkerTest {
                 },
             .hand_on = [this](const ProvisionalCaptures::HandedOn& one) { handed_on_.push_back(one); }});
   }
-  // Each program has a user of its own.
+  // Each program belongs to its own user.
   static uid_t user_of(uint32_t serial) { return 1000 + serial; }
-  // What follows is of this program.
+  // Sets the program of the following requests.
   void use_program(uint32_t serial) { program_ = program_of(serial, user_of(serial)); }
   void step() { provisional_->step(now_); }
-  // One that ended `ago_nano` ago.
+  // Adds a request that ended `ago_nano` ago. Returns whether it was wanted.
   bool add(uint8_t number, uint64_t duration_nano, uint64_t ago_nano = 0, uint64_t operation = kOperation,
            uint64_t threshold_nano = kNever) {
     FinishedSpan span{.trigger = CaptureTrigger::kSlow, .name = "work", .threshold_nano = threshold_nano};
@@ -63,7 +63,7 @@ class ProvisionalCapturesTest : public CaptureWorkerTest {
     EXPECT_EQ(provisional_->add(program_, span, operation), wanted);
     return wanted;
   }
-  // Until so many jobs are over.
+  // Runs until `jobs` jobs are over.
   void work(size_t jobs) {
     for (; jobs > 0; --jobs) {
       step();
@@ -76,7 +76,7 @@ class ProvisionalCapturesTest : public CaptureWorkerTest {
         provisional_->skipped(outcome.job, outcome.skipped);
     }
   }
-  // What is submitted from now on waits until the test says so.
+  // Stops the worker: jobs submitted from now on wait until the test counts `may_go_on` down.
   void stop_worker(std::latch& may_go_on) {
     const auto has_stopped = std::make_shared<std::latch>(1);
     worker_->post([has_stopped, &may_go_on] {
@@ -91,14 +91,14 @@ class ProvisionalCapturesTest : public CaptureWorkerTest {
     return numbers;
   }
 
-  // Whether that program has a candidate of the trace.
+  // Whether the program has a candidate of the trace.
   bool has(uint32_t program, uint8_t number) {
     const std::vector<ProgramWindow> windows = provisional_->hold(trace_of(number), program, 0);
     return std::ranges::find(windows, program, &ProgramWindow::program) != windows.end();
   }
 
   uint64_t calendar_ahead_nano_ = 0;
-  uint64_t held_for_nano_ = 0;  // of the last one that was announced
+  uint64_t held_for_nano_ = 0;  // of the last announcement
   std::vector<ProvisionalCaptures::HandedOn> handed_on_;
   std::vector<int> copied_;
   std::vector<int> announced_;

@@ -130,7 +130,7 @@ void CaptureAdmission::note_skipped(const CaptureSubject& subject, const MadeCon
   skipped_traces_.note(skipped_capture(subject, content, reason), now_monotonic_nano());
 }
 
-// At a span's end, all of it is of interest again.
+// Takes back the captured window of a span, so that its whole time is captured when it ends.
 void CaptureAdmission::skip(const CaptureJob& job, SkipReason reason) {
   for (const CaptureSubject& subject : job.subjects) {
     note_skipped(subject, *job.program, reason);

@@ -1,9 +1,9 @@
-// CaptureAdmission: what every trigger goes through on its way to the worker: limits, the job, the bell of snapshots.
+// CaptureAdmission: applies the limits to every trigger, makes its job, and requests a snapshot of control flow.
 //
-// Purpose: the triggers (overdue_trigger.h, finished_trigger.h, crash_trigger.h, capture_requests.h) decide what is to
-// be captured, and this whether it may be. Thread safety: all of it. Ownership: what it refers to must outlive it.
-// Errors: what is skipped is counted, by kind and reason, in fathom_agent_captures_skipped_total, and its trace is
-// noted for the collector (skipped_traces.h). Units: nanoseconds of CLOCK_MONOTONIC.
+// Purpose: the triggers (overdue_trigger.h, finished_trigger.h, crash_trigger.h, capture_requests.h) decide what to
+// capture; this decides whether it may be captured. Thread safety: all of it. Ownership: what it refers to must outlive
+// it. Errors: skipped captures are counted by trigger and reason in fathom_agent_captures_skipped_total, and their
+// traces are noted for the collector (skipped_traces.h). Units: nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace fathom::agent {
 
 struct MadeContent;  // made_content.h
 
-// Of a trigger that is about how long an operation takes.
+// For triggers that concern the duration of an operation.
 struct Slowness {
   uint64_t operation = 0;  // operation_hash()
   uint64_t duration_nano = 0;
@@ -33,19 +33,19 @@ class CaptureAdmission {
       : options_(options), sources_(sources), worker_(worker), limits_(options.limits) {}
 
   CaptureJob job_of(const ProgramPtr& program, uint64_t begin_nano, uint64_t end_nano) const;
-  // Puts the subject into the job. False: it may not be captured.
+  // Adds the subject to the job. False: it may not be captured; that is counted and noted.
   bool admit(CaptureJob& job, CaptureSubject subject, const Slowness& slowness = {});
-  // Before anything else is done about a trigger, because the processor's rings are overwritten within milliseconds.
+  // Requests a snapshot. To be called first, because the processor's rings are overwritten within milliseconds.
   void ring(const CaptureJob& job, uint32_t tid, uint64_t begin_nano, uint64_t at_nano = 0);
-  // What would not wait, now. False: some of it is taken when the capture is made.
+  // Copies what is overwritten soon. False: some of it is copied only when the capture is made.
   bool copy_now(CaptureJob& job);
-  // False: skipped.
+  // False: skipped, counted and noted.
   bool submit(CaptureJob job);
   // False: the worker is busy; nothing is counted, and the job may be submitted again.
   bool try_submit(CaptureJob& job);
-  // What was admitted is not captured: it may be captured as if nobody had asked for it.
+  // An admitted job is not captured after all: its traces no longer count as captured.
   void skip(const CaptureJob& job, SkipReason reason);
-  // One of whom nothing was admitted here: counts it, and notes its trace.
+  // For a subject that admit() did not admit: counts the skipped capture, and notes its trace.
   void note_skipped(const CaptureSubject& subject, const WatchedProgram& program, SkipReason reason);
   void note_skipped(const CaptureSubject& subject, const MadeContent& content, SkipReason reason);
 
@@ -62,11 +62,11 @@ class CaptureAdmission {
   SkippedTraces skipped_traces_;
 };
 
-// What the collector is told of a subject that is not captured.
+// The report to the collector about a subject that is not captured.
 ingest::SkippedCapture skipped_capture(const CaptureSubject& subject, const WatchedProgram& program, SkipReason reason);
 ingest::SkippedCapture skipped_capture(const CaptureSubject& subject, const MadeContent& content, SkipReason reason);
 
-// Names are the program's, and may end in the middle of a character.
+// Makes valid UTF-8 of a program's text, which may be anything and may end within a character.
 std::string text_of(std::string_view bytes);
 // "checkout took 812 ms, one of the slowest within 1 min"
 std::string among_slowest(std::string_view name, uint64_t duration_nano, uint64_t period_nano);

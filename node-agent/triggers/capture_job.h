@@ -1,6 +1,6 @@
-// CaptureJob: a capture on its way from its trigger to the uplink.
+// CaptureJob: a capture from its trigger until it is made.
 //
-// Thread safety: plain values, handed from thread to thread. Ownership: of what was copied. Units: nanoseconds of
+// Thread safety: plain values, passed from thread to thread. Ownership: of what was copied. Units: nanoseconds of
 // CLOCK_MONOTONIC.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace fathom::agent {
 
-// Under which trace the content is sent, and why. One content may be about several.
+// The trace under which the content is sent, and the reason. One content may have several subjects.
 struct CaptureSubject {
   CaptureId id;  // of the capture: random
   CaptureTrigger trigger = CaptureTrigger::kRequested;
@@ -24,16 +24,16 @@ struct CaptureSubject {
   SpanId span_id;
   std::string operation;
   std::string reason;  // for people
-  // What it took of the limits, and when: given back when nothing comes of it.
+  // What it used of the limits, and when: given back if the capture is not made.
   TriggerCause cause;
   uint64_t admitted_nano = 0;
 };
 
 struct CaptureRequester;  // waits for the answer (capture_requester.h)
 
-// Who decides what becomes of a capture that is made.
+// The part of CaptureService that decides whether a capture is sent after it is made.
 enum class JobOwner {
-  kTrigger,  // it is sent at once
+  kTrigger,  // the capture is sent at once
   kProvisionalCaptures,
   kHeldTraces,
 };
@@ -42,15 +42,15 @@ struct CaptureJob {
   std::vector<CaptureSubject> subjects;  // one at least
   std::shared_ptr<const WatchedProgram> program;
   uint64_t begin_nano = 0;
-  uint64_t end_nano = 0;            // may lie ahead: then it is waited for
-  uint64_t trigger_nano = 0;        // when it was triggered, and what would not wait had been copied
-  uint64_t first_data_by_nano = 0;  // until then the program's first data may come (Source::awaits_first_data())
-  // kRequest: the sources follow the process for its sake, until it is made.
+  uint64_t end_nano = 0;            // may lie in the future: the worker then waits for it
+  uint64_t trigger_nano = 0;        // when it was triggered, or copy_now() had copied
+  uint64_t first_data_by_nano = 0;  // how long to wait for first data (Source::awaits_first_data())
+  // kRequest: the sources follow the process for this job, until it is made.
   FollowReason follow_reason = FollowReason::kTraced;
-  // By the places of the sources; null, or missing at the end: not taken yet.
+  // One per source, in the order of the sources; null, or missing at the end: not taken yet.
   std::vector<std::unique_ptr<Slice>> slices;
-  std::optional<std::vector<ThreadSpan>> open;  // nothing: not copied yet
-  std::shared_ptr<CaptureRequester> requester;  // of the loop
+  std::optional<std::vector<ThreadSpan>> open;  // no value: not copied yet
+  std::shared_ptr<CaptureRequester> requester;  // belongs to the loop
   JobOwner owner = JobOwner::kTrigger;
 };
 

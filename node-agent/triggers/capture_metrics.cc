@@ -21,13 +21,13 @@ uint64_t skipped(SkipReason reason) {
 }  // namespace
 
 Counter& skipped_counter(CaptureTrigger trigger, SkipReason reason) {
-  return counter("fathom_agent_captures_skipped_total", "Captures that were triggered or asked for, and not made.",
+  return counter("fathom_agent_captures_skipped_total", "Captures that were triggered or requested, but not made.",
                  label_of(trigger) + "," + label("reason", name_of(reason)));
 }
 
 void count_made(CaptureTrigger trigger, uint64_t content_bytes) {
   counter("fathom_agent_captures_total", "Captures that were made, by what triggered them.", label_of(trigger)).add();
-  counter("fathom_agent_capture_bytes_total", "Bytes of their contents; one that several share counts once.",
+  counter("fathom_agent_capture_bytes_total", "Bytes of captured contents; a shared content counts once.",
           label_of(trigger))
       .add(content_bytes);
 }
@@ -38,13 +38,13 @@ void count_skipped(CaptureTrigger trigger, SkipReason reason, uint64_t times) {
 
 void show_provisional_bytes(uint64_t bytes) {
   static Gauge& gauge = fathom::gauge("fathom_agent_provisional_capture_bytes",
-                                      "Captures of requests that may be among the slowest of their minute.");
+                                      "Bytes of captures of requests that may be among the slowest of their minute.");
   gauge.set(static_cast<int64_t>(bytes));
 }
 
 void show_held_bytes(uint64_t bytes) {
   static Gauge& gauge =
-      fathom::gauge("fathom_agent_held_capture_bytes", "Captures of traces that another node may ask for.");
+      fathom::gauge("fathom_agent_held_capture_bytes", "Bytes of captures of traces that another process may request.");
   gauge.set(static_cast<int64_t>(bytes));
 }
 

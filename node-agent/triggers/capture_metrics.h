@@ -1,4 +1,4 @@
-// The metrics of captures: what was made, what was skipped and why, how soon overdue spans are seen.
+// The metrics of captures: made ones, skipped ones and their reasons, and the delay until overdue spans are seen.
 //
 // Thread safety: as base/metrics.h.
 #pragma once
@@ -12,18 +12,18 @@
 
 namespace fathom::agent {
 
-// `content_bytes`: 0 of all but one that share a content.
+// `content_bytes`: if several captures share a content, 0 for all of them except one.
 void count_made(CaptureTrigger trigger, uint64_t content_bytes);
-// For those who count often.
+// The counter of count_skipped(), for callers that count often.
 Counter& skipped_counter(CaptureTrigger trigger, SkipReason reason);
 void count_skipped(CaptureTrigger trigger, SkipReason reason, uint64_t times = 1);
-// From a span's passing its threshold to the copy of its events.
+// `late_nano`: the time from a span's threshold to the copy of its events.
 void observe_overdue(uint64_t late_nano);
-// What is kept in memory until it is known whether it is wanted: of this node's slow requests; of other nodes'.
+// Bytes of captures in memory that may still be sent: those of ProvisionalCaptures; those of HeldTraces.
 void show_provisional_bytes(uint64_t bytes);
 void show_held_bytes(uint64_t bytes);
-// What was lost of them for want of room, as the collector hears of it: reason and number of all that are not zero.
-// That a limit was reached is none.
+// Skipped captures by reason, as reported to the collector: `busy`, `memory`, `overwritten`, `failed`, if not zero.
+// Captures that a limit prevented are no losses.
 std::vector<std::pair<std::string, uint64_t>> capture_losses();
 
 }  // namespace fathom::agent

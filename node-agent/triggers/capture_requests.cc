@@ -20,20 +20,20 @@ struct CaptureRequests::Target {
   TraceId trace_id;
   uint64_t begin_nano = 0;
   uint64_t end_nano = 0;
-  TimeWindow spans = {};  // of a trace: what its spans last here
-  bool goes_on = false;   // with what is captured already
+  TimeWindow spans = {};  // of a trace: the time of its spans in this process
+  bool goes_on = false;   // adds to an earlier capture of the trace
 };
 
 namespace {
 
-// An instant of the collector's clock on our CLOCK_MONOTONIC, by what both clocks say now.
+// Converts a time of the collector's clock to our CLOCK_MONOTONIC, by what both clocks say now.
 uint64_t local_nano(uint64_t collector_unix_nano, int64_t ahead_nano, uint64_t now_nano) {
   auto from_now = static_cast<int64_t>(collector_unix_nano - static_cast<uint64_t>(ahead_nano) - now_unix_nano());
   if (from_now >= 0) return now_nano + static_cast<uint64_t>(from_now);
   return now_nano - std::min(now_nano, static_cast<uint64_t>(-from_now));
 }
 
-// 0: not said.
+// 0: the request gives no such time.
 TimeWindow window_of(const CaptureRequest& request, const CaptureServiceOptions& options, uint64_t now_nano) {
   int64_t ahead_nano = options.collector_ahead_nano ? options.collector_ahead_nano() : 0;
   TimeWindow window;
@@ -47,7 +47,7 @@ constexpr uint32_t kNoProgram = 0;  // serials begin at 1
 
 using WatchedList = std::vector<std::shared_ptr<const WatchedProgram>>;
 
-// Those of a service that are over count only where none of it runs: of them there is what they did long ago, at most.
+// Ended processes of a service count only if none of it runs: they have only old events, if any.
 WatchedList requested_programs(const CaptureRequest& request, WatchedList programs) {
   bool by_pid = request.pid != 0;
   std::erase_if(programs, [&](const auto& program) {
@@ -59,7 +59,7 @@ WatchedList requested_programs(const CaptureRequest& request, WatchedList progra
   return programs;
 }
 
-// What takes no part in tracing cannot be captured.
+// The hint that only processes with fathom's client can be captured.
 std::string why_nothing(const CaptureRequest& request) {
   if (!request.trace_id.is_zero()) return "";
   if (request.pid == 0) return ": no program of this service uses fathom's client here";
@@ -77,7 +77,7 @@ void CaptureRequests::capture(CaptureRequest request, std::function<void(Capture
   if (request.trigger != CaptureTrigger::kRemote) request.trigger = CaptureTrigger::kRequested;
   if (request.hold_nano > 0) {
     for (const auto& program : hold(request.trace_id, kNoProgram, request.hold_nano))
-      requester->skip("process " + std::to_string(program->process.pid) + ": held already, or too many are");
+      requester->skip("process " + std::to_string(program->process.pid) + ": already held, or too many are held");
   } else {
     make(request, requester);
   }
@@ -109,7 +109,7 @@ void CaptureRequests::make(std::span<const Target> targets, const CaptureRequest
 std::vector<CaptureRequests::Target> CaptureRequests::missing_of(std::vector<Target> targets,
                                                                  CaptureRequester& requester) {
   if (const size_t captured = leave_out(targets, {}, now_monotonic_nano())) {
-    requester.skip(std::to_string(captured) + " processes: captured already");
+    requester.skip(std::to_string(captured) + " processes: already captured");
     count_skipped(CaptureTrigger::kRemote, SkipReason::kSame, captured);
   }
   return targets;
@@ -117,7 +117,7 @@ std::vector<CaptureRequests::Target> CaptureRequests::missing_of(std::vector<Tar
 
 // ---- the other processes of this node -------------------------------------------------------------------------------
 
-// Not at once: whoever sends may be in the middle of its captures, of which some may be those that are wanted here.
+// Posted, because the caller may be in the middle of sending its captures, which may include those wanted here.
 void CaptureRequests::sent(const CaptureSubject& subject, const MadeContent& content) {
   if (subject.trace_id.is_zero()) return;
   captured_.add(content.program, subject.trace_id, {content.begin_nano, content.end_nano}, now_monotonic_nano());
@@ -129,8 +129,8 @@ void CaptureRequests::sent(const CaptureSubject& subject, const MadeContent& con
   boost::asio::post(loop_, std::move(then));
 }
 
-// From where on the process itself is captured, as the collector asks other nodes: what others did may not have been
-// known when it was captured for the first time.
+// The window begins where the process's own first capture begins, as in the collector's requests to other nodes: at
+// that capture, spans of the others may not have been known.
 void CaptureRequests::make_of_others(const CaptureSubject& subject, uint32_t program, uint32_t pid, uint64_t end_nano) {
   if (host_.programs.all().size() < 2) return;
   const uint64_t now_nano = now_monotonic_nano();
@@ -142,7 +142,7 @@ void CaptureRequests::make_of_others(const CaptureSubject& subject, uint32_t pro
                                .reason = "captured in process " + std::to_string(pid) + ": " +
                                          std::string(name_of(subject.trigger)) +
                                          (subject.operation.empty() ? "" : " (" + subject.operation + ")")};
-  const auto requester = std::make_shared<CaptureRequester>();  // nobody waits for the answer
+  const auto requester = std::make_shared<CaptureRequester>();  // its answer is discarded
   (void)send_kept(request, *requester);
   make(missing_of(targets_of(request, window, now_nano), *requester), request, requester);
 }
@@ -151,9 +151,9 @@ void CaptureRequests::announced(const TraceId& trace_id, uint32_t program, uint6
   if (host_.programs.all().size() >= 2) (void)hold(trace_id, program, hold_nano);
 }
 
-// ---- what is there already ------------------------------------------------------------------------------------------
+// ---- kept captures --------------------------------------------------------------------------------------------------
 
-// Candidates keep what they have, whoever they are of; of the others, what is missing is held.
+// Candidates of the trace are kept, whichever program they belong to. Of other windows, what is missing is held.
 std::vector<std::shared_ptr<const WatchedProgram>> CaptureRequests::hold(const TraceId& trace_id, uint32_t besides,
                                                                          uint64_t hold_nano) {
   const uint64_t now_nano = now_monotonic_nano();
@@ -192,8 +192,8 @@ size_t CaptureRequests::leave_out(std::vector<Target>& targets, const std::vecto
   return std::erase_if(targets, is_there);
 }
 
-// The first time, all of the window that is asked for; after that, what the process itself did within it, because
-// windows become longer for the sake of others.
+// The first time, the whole window is captured. Later, only the time of the process's own spans in it, because other
+// processes' spans extend the window.
 bool CaptureRequests::leave_missing_part(Target& target, const std::vector<TimeWindow>& others) const {
   if (others.empty()) return true;
   const TimeWindow wanted{std::max(target.begin_nano, target.spans.begin_nano),
@@ -242,7 +242,7 @@ std::vector<CaptureRequests::Target> CaptureRequests::targets_of_programs(const 
   return targets;
 }
 
-// From what is finished, and what is open.
+// From finished and from open spans.
 std::vector<CaptureRequests::Target> CaptureRequests::targets_of_trace(const TraceId& trace_id,
                                                                        uint64_t now_nano) const {
   std::vector<Target> targets;
@@ -269,7 +269,7 @@ void CaptureRequests::add_open_spans(const TraceId& trace_id, uint64_t now_nano,
   }
 }
 
-// One snapshot is of the whole node, so one is enough, at the end of the window.
+// A snapshot covers the whole node, so one is enough, at the end of the window.
 void CaptureRequests::ring_for(const CaptureRequest& request, const Target& target) {
   SnapshotBell* snapshots = admission_.options().snapshots;
   if (snapshots == nullptr) return;
@@ -278,7 +278,7 @@ void CaptureRequests::ring_for(const CaptureRequest& request, const Target& targ
                         .span_id = {},
                         .pid = target.program->process.pid};
   const uint64_t now_nano = now_monotonic_nano();
-  // A trace's window ends a margin behind its last span, which is over.
+  // The window of a trace ends one margin after its last span, which has ended.
   if (target.end_nano <= now_nano + admission_.options().margin_nano) return snapshots->ring(ask);
   auto timer = std::make_shared<boost::asio::steady_timer>(loop_);
   timer->expires_after(std::chrono::nanoseconds(target.end_nano - now_nano));
@@ -298,7 +298,7 @@ void CaptureRequests::ask_for(const Target& target, const CaptureRequest& reques
   CaptureJob job = admission_.job_of(target.program, target.begin_nano, target.end_nano);
   CaptureSubject subject{.trigger = request.trigger, .trace_id = target.trace_id, .reason = request.reason};
   if (!admission_.admit(job, std::move(subject), {.goes_on = target.goes_on}))
-    return requester->skip(process + "captured lately, or too many are asked for");
+    return requester->skip(process + "captured recently, or the limit of captures per second was reached");
   const bool is_ahead = target.end_nano > now_monotonic_nano();
   if (is_ahead && requested) job.follow_reason = FollowReason::kRequest;
   job.requester = requester;

@@ -1,11 +1,11 @@
-// CaptureRequests: the triggers kRequested and kRemote: captures that a collector asks for, or another process here.
+// CaptureRequests: the triggers kRequested and kRemote: captures requested by a collector or for another process here.
 //
-// Purpose: finds the processes that a request means, by trace, by service or by process id, and answers when all of
-// their captures are made. One capture for a user's request is made of a process at a time. What is captured, or held,
-// of a process is captured, or held, of all other processes of the trace: those of other nodes the collector asks for,
-// and those of this node are asked for here. A trace may be asked for again: then only what is missing is captured.
-// Thread safety: none; on the agent's loop. Ownership: what it refers to must outlive it; `answer` is called once, or
-// never if this ends before. Errors: as words in the answer. Units: nanoseconds of CLOCK_MONOTONIC.
+// Purpose: finds the processes that a request means, by trace, service or process id, and answers when all their
+// captures are made. Of each process, one capture for a user's request is made at a time. When a trigger captures or
+// announces one process of a trace, the others are captured or held: the collector requests those of other nodes, this
+// class those of this node. If a trace is requested again, only missing time is captured. Thread safety: none, belongs
+// to the agent's loop. Ownership: what it refers to must outlive it; `answer` is called once, or never if this is
+// destroyed before. Errors: as text in the answer. Units: nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -28,7 +28,7 @@ namespace fathom::agent {
 
 class CaptureRequests {
  public:
-  // What requests are about.
+  // The parts that requests use; all outlive this.
   struct Host {
     const WatchedPrograms& programs;
     const TraceMemory& traces;
@@ -38,20 +38,20 @@ class CaptureRequests {
     ProvisionalCaptures& provisional;
     HeldTraces& held;
   };
-  // `send`: of a capture that was held.
+  // `send`: sends a capture that was held.
   using Send = std::function<void(const CaptureSubject&, const MadeContent&)>;
   CaptureRequests(boost::asio::io_context& loop, CaptureAdmission& admission, const Host& host, Send send)
       : loop_(loop), admission_(admission), host_(host), send_(std::move(send)) {}
   ~CaptureRequests() { *alive_ = false; }
 
   void capture(CaptureRequest request, std::function<void(CaptureAnswer)> answer);
-  // A capture goes to the collector: soon, the others of its trace are captured, unless it is an answer itself.
+  // Call when a capture is sent. Later, the trace's other processes are captured, unless it answers a request itself.
   void sent(const CaptureSubject& subject, const MadeContent& content);
-  // A request of this program may be among the slowest: the others of its trace are held.
+  // A request of this program may be among the slowest: holds captures of the trace's other processes.
   void announced(const TraceId& trace_id, uint32_t program, uint64_t hold_nano);
-  // Of what was held, and was asked for while it was being made, too.
+  // Sends a held capture, also one that was requested while it was being made. Returns its id.
   CaptureId send_held(const TraceId& trace_id, const MadeContent& content, const std::string& reason);
-  // A job is over: its capture was made, or skipped.
+  // A trigger's job is over: its capture was made, or skipped.
   void settle(const CaptureJob& job, std::optional<SkipReason> skipped);
 
  private:
@@ -65,14 +65,14 @@ class CaptureRequests {
   void make_of_others(const CaptureSubject& subject, uint32_t program, uint32_t pid, uint64_t end_nano);
   void make(std::span<const Target> targets, const CaptureRequest& request,
             const std::shared_ptr<CaptureRequester>& requester);
-  // The processes of which not all could be held.
+  // Returns the processes without a new hold: theirs is held already, or there are too many.
   std::vector<std::shared_ptr<const WatchedProgram>> hold(const TraceId& trace_id, uint32_t besides,
                                                           uint64_t hold_nano);
-  // False: there was nothing of it.
+  // False: nothing of the trace was kept.
   bool send_kept(const CaptureRequest& request, CaptureRequester& requester);
-  // Of each what is not captured yet.
+  // Reduces each target to the time that is not captured yet.
   std::vector<Target> missing_of(std::vector<Target> targets, CaptureRequester& requester);
-  // What is captured of a trace, or kept, is not captured again. How many processes are left out.
+  // Leaves out windows that are captured or kept already. Returns the number of processes that have nothing left.
   size_t leave_out(std::vector<Target>& targets, const std::vector<ProgramWindow>& kept, uint64_t now_nano);
   bool leave_missing_part(Target& target, const std::vector<TimeWindow>& others) const;
   void ask_for(const Target& target, const CaptureRequest& request, const std::shared_ptr<CaptureRequester>& requester);
@@ -82,7 +82,7 @@ class CaptureRequests {
   CaptureAdmission& admission_;
   const Host host_;
   const Send send_;
-  std::set<uint32_t> requested_;  // programs of which a user's capture is being made
+  std::set<uint32_t> requested_;  // programs with a user's capture that is being made
   CapturedWindows captured_;      // sent, or being made to be sent
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

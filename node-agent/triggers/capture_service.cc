@@ -14,7 +14,7 @@ namespace fathom::agent {
 
 namespace {
 
-// What a program triggers itself would wait for longer than rings last.
+// A program's own trigger would otherwise wait for longer than the processor's rings hold.
 constexpr uint64_t kWatchForSnapshotsNano = 2'000'000;
 constexpr uint64_t kReportEveryNano = kNanosPerSecond;  // of skipped traces
 
@@ -66,7 +66,7 @@ CaptureWorker::Done CaptureService::on_loop() {
   };
 }
 
-// What is about a program's life: also triggers.
+// Adds a listener to the programs' lives; triggers are listeners, too.
 void CaptureService::add(std::unique_ptr<ProgramListener> listener) {
   programs_.add(*listener);
   listeners_.push_back(std::move(listener));
@@ -169,7 +169,7 @@ void CaptureService::hold(const ProvisionalCaptures::HandedOn& handed_on) {
 void CaptureService::send(const CaptureSubject& subject, const MadeContent& content) {
   count_made(subject.trigger, std::exchange(content.is_sent, true) ? 0 : content.bytes->size());
   auto is_over = [this, alive = alive_, lost = skipped_capture(subject, content, SkipReason::kLost)](CaptureFate fate) {
-    // What is lost there is counted there.
+    // The outbox counts its own losses.
     if (*alive && fate != CaptureFate::kDurable) admission_.skipped_traces().note(lost, now_monotonic_nano());
   };
   outbox_.send(outgoing_of(subject, content), std::move(is_over));

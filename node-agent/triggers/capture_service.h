@@ -1,10 +1,10 @@
-// CaptureService: from triggers and requests to captures on their way to the collector.
+// CaptureService: makes captures for triggers and requests, and sends them to the collector.
 //
-// Purpose: joins the parts: the programs that come and go, each kind of trigger, the worker that makes captures, the
-// sources that they consist of, the outbox that carries them. docs/triggers.md has the rules. Thread safety: belongs to
-// the agent's loop. Ownership: what it refers to must outlive it; it must outlive the agent that it observes. Errors:
-// what is skipped is counted, by kind and reason, in fathom_agent_captures_skipped_total; a request's answer says it in
-// words.
+// Purpose: joins the parts: the list of programs, each kind of trigger, the worker that makes captures, the sources of
+// their data, and the outbox that sends them. docs/triggers.md has the rules. Thread safety: none, belongs to the
+// agent's loop. Ownership: what it refers to must outlive it; it must outlive the agent that it observes. Errors:
+// skipped captures are counted by trigger and reason in fathom_agent_captures_skipped_total; the answer to a request
+// has the reason as text.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -32,9 +32,9 @@ class CaptureService : public ControlHandler, public AgentObserver, private Prog
 
   // For DrainOptions.
   FinishedSpans& finished_spans() { return finished_; }
-  // Whose tracepoints are asked for; null: nobody's yet, or not any more.
+  // The agent that handles tracepoint requests; null: it does not exist yet, or is being destroyed.
   void set_agent(Agent* agent);
-  // For the agent's end: what is kept until its minute is over is sent now.
+  // For the agent's shutdown: sends the captures that wait for the end of their minute, and reports skipped ones.
   void finish();
   // As CaptureWorker has it.
   void set_limits(const CaptureWorkerOptions& worker) { worker_->set_limits(worker); }
@@ -75,14 +75,14 @@ class CaptureService : public ControlHandler, public AgentObserver, private Prog
   CaptureOutbox& outbox_;
   Agent* agent_ = nullptr;
   TracepointRequests tracepoint_requests_;
-  std::vector<TracepointRule> early_rules_;  // said before there was an agent
+  std::vector<TracepointRule> early_rules_;  // received before set_agent()
   uint64_t next_report_nano_ = 0;
   ThresholdBook book_;
   TraceMemory traces_;
   WatchedPrograms programs_;
   SharedTimes times_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  // Each part uses those above it; the threads of the worker and of the watch end first.
+  // Each part uses the ones above it; the threads of the worker and of the watch end first.
   std::unique_ptr<CaptureWorker> worker_;
   CaptureAdmission admission_;
   OverdueTrigger overdue_trigger_;

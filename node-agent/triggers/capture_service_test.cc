@@ -120,7 +120,7 @@ TEST_F(LostCaptureTest, ForWhichTheWorkerHadNoTime) {
     goes_on.wait(false);
     return encode_capture(job, times);
   };
-  capture_options_.worker.most_jobs = 2;  // one of them for requests that ended
+  capture_options_.worker.most_jobs = 2;  // one of them is for requests that have ended
   capture_options_.margin_nano = 0;
   begin_with_program();
   finish_span(200, now_monotonic_nano() - 1 * kMilli, 2);
@@ -163,7 +163,7 @@ TEST_F(CaptureServiceTest, SlowRequestsAndFailedSpansAreCapturedWhenTheyEnd) {
 }
 
 TEST_F(CaptureServiceTest, OfAnOperationTheSlowestOfAPeriodIsCaptured) {
-  // A minute that began a second ago, and goes on until the test says so.
+  // A minute began a second ago; it lasts until the test moves the wall clock.
   const auto ahead_nano =
       std::make_shared<uint64_t>(kNanosPerMinute + kNanosPerSecond - now_monotonic_nano() % kNanosPerMinute);
   capture_options_.provisional.slowest.per_minute = 1;
@@ -176,11 +176,11 @@ TEST_F(CaptureServiceTest, OfAnOperationTheSlowestOfAPeriodIsCaptured) {
   const auto is_announced = [&] {
     return !captures_.announced.empty() && captures_.announced.back().trace_id == trace_of(70);
   };
-  ASSERT_TRUE(until(is_announced)) << "so that other nodes hold theirs";
+  ASSERT_TRUE(until(is_announced)) << "so that other nodes hold their captures";
   EXPECT_EQ(captures_.announced.back().operation, "work");
   EXPECT_TRUE(captures_.captures.empty());
   ASSERT_TRUE(until([&] {
-    *ahead_nano += kNanosPerSecond;  // not more at once: that would be a jump
+    *ahead_nano += kNanosPerSecond;  // not more at once, which would be a jump
     return !captures_.captures.empty();
   }));
   pass_ticks(5);
@@ -294,7 +294,7 @@ TEST_F(CaptureServiceTest, AProcessWithoutTheClientIsNamedAsSuch) {
       until([&] { return ask({.pid = pid}).skipped.ends_with("no process " + std::to_string(pid) + " runs here"); }));
 }
 
-// ---- what is skipped is reported -----------------------------------------------------------------------------------
+// ---- reports of skipped captures -----------------------------------------------------------------------------------
 
 TEST_F(CaptureServiceTest, TheCollectorHearsWhichTraceWasSkippedAndWhy) {
   capture_options_.limits.rates[CaptureTrigger::kError] = {0.001, 1};

@@ -11,7 +11,7 @@ namespace fathom::agent {
 namespace {
 
 constexpr uint64_t kTimesUpdateNano = kNanosPerSecond;
-// Nobody may wait for longer.
+// No job may wait for longer.
 constexpr uint64_t kLongestWaitNano = 601 * kNanosPerSecond;
 
 uint64_t ready_nano(const CaptureJob& job) {
@@ -53,7 +53,7 @@ std::optional<SkipReason> CaptureWorker::submit(CaptureJob& job) {
     auto alike = static_cast<size_t>(std::count_if(
         jobs_.begin(), jobs_.end(), [&](const CaptureJob& other) { return lies_ahead(other, now_nano) == ahead; }));
     const size_t most = ahead ? options_.most_waiting : options_.most_jobs;
-    // Half of the places are for those who cannot come again.
+    // Half of the places are reserved for triggers: other jobs are submitted again later, a trigger's is skipped.
     if (alike >= (job.owner == JobOwner::kTrigger ? most : most / 2)) {
       held_bytes_ -= held_bytes(std::exchange(job.slices, {}));
       return SkipReason::kBusy;
@@ -146,7 +146,7 @@ void CaptureWorker::run() {
   bool worked = false;
   while (!stops_) {
     auto job = ready_job(now_monotonic_nano());
-    // By turns: neither may keep the other waiting.
+    // Alternate, so that neither captures nor posted work can delay the other for long.
     bool works = !works_.empty() && (job == jobs_.end() || !worked);
     worked = works;
     if (works) {
@@ -194,7 +194,7 @@ void CaptureWorker::wait(std::unique_lock<std::mutex>& lock) {
 void CaptureWorker::make(CaptureJob job) {
   Outcome outcome{.job = std::move(job)};
   try_to_make(outcome);
-  // Whoever waits need not wait until memory is given back.
+  // Freeing the slices can take long, so done_() comes first.
   std::vector<std::unique_ptr<Slice>> slices = std::exchange(outcome.job.slices, {});
   outcome.job.open.reset();
   const std::shared_ptr<const WatchedProgram> program = outcome.job.program;

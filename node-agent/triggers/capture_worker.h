@@ -1,8 +1,8 @@
-// CaptureWorker: the thread that makes captures: waits for their windows, takes slices of the sources, encodes.
+// CaptureWorker: the thread that makes captures: it waits for their windows, takes slices of the sources, encodes.
 //
-// Purpose: nothing of this may hold up the agent's loop, nor the watch. One capture is made at a time; a bounded number
-// waits, and what their slices hold is bounded in bytes. Thread safety: all of it; `done` is called on the worker's
-// thread. Ownership: what it refers to must outlive it. Errors: submit() says why not; a capture that has nothing in it
+// Purpose: making captures must not delay the agent's loop or the watch. One capture is made at a time. The number of
+// waiting jobs and the bytes of their slices are bounded. Thread safety: all of it; `done` is called on the worker's
+// thread. Ownership: what it refers to must outlive it. Errors: submit() returns the reason; a capture without any data
 // is skipped.
 #pragma once
 
@@ -26,7 +26,7 @@ struct CaptureWorkerOptions {
   Settable<uint64_t> budget_bytes = 16 << 20;  // of one slice
   Settable<uint64_t> most_held_bytes = 96 << 20;
   size_t most_jobs = 16;
-  size_t most_waiting = 32;  // for windows that lie ahead, beside those
+  size_t most_waiting = 32;  // for windows that end in the future; not counted in most_jobs
 };
 
 struct ReadyCapture {
@@ -34,7 +34,7 @@ struct ReadyCapture {
   Sha256 hash;  // of its content
   uint64_t start_unix_nano = 0;
   uint64_t end_unix_nano = 0;
-  LocalInstant instant = {};  // when these times were made, as the outbox marked it
+  LocalInstant instant = {};  // CaptureOutbox::mark() when the capture was made
 };
 
 class CaptureWorker {
@@ -44,31 +44,31 @@ class CaptureWorker {
   struct Outcome {
     CaptureJob job;  // without slices
     std::optional<ReadyCapture> made;
-    SkipReason skipped{};  // where it was not
+    SkipReason skipped{};  // if it was not made
   };
   using Done = std::function<void(Outcome)>;
 
   CaptureWorker(const CaptureWorkerOptions& options, SharedTimes& times, const Sources& sources, Encode encode,
                 Done done);
-  ~CaptureWorker();  // what waits is dropped
+  ~CaptureWorker();  // drops waiting jobs
 
-  // Nothing: it is taken. Else the job comes back.
+  // No value: the job is queued. Otherwise the caller keeps it, without slices.
   std::optional<SkipReason> submit(CaptureJob& job);
-  // On the caller's thread: the slices that must be copied at once, into the job, which is to be submitted next. False:
-  // one of them is taken later, because there is no room now, or nothing was recorded yet.
+  // Copies, on the caller's thread, the slices that would soon be overwritten into the job, which is submitted next.
+  // False: one of them is taken later, because there is no room now, or nothing was recorded yet.
   bool copy_now(CaptureJob& job);
-  // What is known of a program is this now: jobs that wait for its first data need not wait any longer.
+  // New facts about a program. Jobs that wait for its first data stop waiting if it has come.
   void changed(const std::shared_ptr<const WatchedProgram>& program);
-  // Takes the settable members of `options`, for copies to come.
+  // Applies the settable members of `options` to later copies.
   void set_limits(const CaptureWorkerOptions& options);
-  // Something short, between two captures.
+  // Runs a short piece of work between two captures.
   void post(std::function<void()> work);
 
  private:
   void run();
-  // The first whose window is over, or a piece of work; waits for it, a second at most.
+  // Waits for a job whose window is over, or for a piece of work; a second at most.
   void wait(std::unique_lock<std::mutex>& lock);
-  // Those of triggers first.
+  // The first job whose window is over; jobs of triggers come before others.
   std::deque<CaptureJob>::iterator ready_job(uint64_t now_nano);
   uint64_t next_ready_nano() const;
   void make(CaptureJob job);
@@ -78,12 +78,12 @@ class CaptureWorker {
   bool reserve(uint64_t bytes);
   void give_back(uint64_t bytes);
 
-  CaptureWorkerOptions options_;  // constant but for what set_limits() changes
+  CaptureWorkerOptions options_;  // constant, except what set_limits() changes
   SharedTimes& times_;
   const Sources& sources_;
   const Encode encode_;
   const Done done_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   std::deque<CaptureJob> jobs_;
   std::deque<std::function<void()>> works_;

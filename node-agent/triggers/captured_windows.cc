@@ -6,7 +6,7 @@ namespace fathom::agent {
 
 namespace {
 
-// Whether that made it shorter.
+// Removes `other` from an end of `wanted`. Returns whether that made it shorter.
 bool leave_out(TimeWindow& wanted, const TimeWindow& other, uint64_t slack_nano) {
   const TimeWindow before = wanted;
   if (other.begin_nano <= wanted.begin_nano + slack_nano)

@@ -1,8 +1,8 @@
-// CapturedWindows: which windows of a trace are captured of a process already, by whatever trigger.
+// CapturedWindows: the windows of a trace that are already captured of each process, by any trigger.
 //
-// Purpose: a trace may be asked for several times: what it did is captured once, and what came since then, too.
+// Purpose: a trace may be requested several times. Each part of it is captured once, and so is what happens later.
 // Thread safety: none, belongs to the agent's loop. Units: nanoseconds of CLOCK_MONOTONIC. Bounds: kMost pairs of a
-// program and a trace for kKeepNano, the oldest forgotten first; kMostOfTrace windows of each.
+// program and a trace, each for kKeepNano; the oldest are forgotten first; kMostOfTrace windows of each.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct ProgramWindow {
   TimeWindow window;
 };
 
-// From the first to the last instant of `wanted` that none of the others has. Nothing: that is not longer than
-// `slack_nano`. At either end, so much may be missing.
+// The part of `wanted` from the first to the last instant that no other window covers; up to `slack_nano` may be
+// missing at either end. No value: that part is not longer than `slack_nano`.
 std::optional<TimeWindow> missing_part(TimeWindow wanted, const std::vector<TimeWindow>& others, uint64_t slack_nano);
 
 class CapturedWindows {
@@ -38,7 +38,7 @@ class CapturedWindows {
   static constexpr uint64_t kKeepNano = 5 * kNanosPerMinute;
 
   void add(uint32_t program, const TraceId& trace_id, const TimeWindow& window, uint64_t now_nano);
-  // It was not captured after all.
+  // Removes a window that was not captured after all.
   void take_back(uint32_t program, const TraceId& trace_id, const TimeWindow& window, uint64_t now_nano);
   std::vector<TimeWindow> of(uint32_t program, const TraceId& trace_id, uint64_t now_nano);
 

@@ -25,7 +25,7 @@ void FinishedSpans::look_at(const SpanRecordView& record, uint64_t start_nano, u
                     .threshold_nano = threshold_nano};
   std::memcpy(span.trace_id.bytes.data(), record.head.trace_id, sizeof record.head.trace_id);
   std::memcpy(span.span_id.bytes.data(), record.head.span_id, sizeof record.head.span_id);
-  // The sink captures the rest of a request, too: it would count twice what it may not capture.
+  // The sink also captures the rest of a request; a second attempt would count a rejected rest twice.
   const bool is_handed_over = is_request(record) && look_at_request(span, record);
   const bool slow = threshold_nano != kNever && end_nano - start_nano >= threshold_nano && !is_handed_over;
   if (slow && sink_.was_captured(program_, span.trace_id, span.span_id)) {

@@ -1,12 +1,12 @@
-// FinishedSpans: looks at the spans that the drain reads: which took too long, which failed, and which trace was where.
+// FinishedSpans: inspects the spans that the drain reads: slow and failed ones, requests, and the process of each
+// trace.
 //
-// Purpose: the triggers kSlow and kError. A usual span costs one comparison and a note in TraceMemory. A *request*, a
-// span whose parent is not in the same program, also costs a lookup: it is handed to the sink if that wants it for the
-// slowest. What failed, and what is over its threshold and was captured while it ran, unless the sink got it as a
-// request, is kept for the end of the batch, where it is handed to the sink: of each trace the longest, of each kind of
-// trigger; the others are counted by the sink. Thread safety: none, belongs to the agent's loop. Ownership: `sink` must
-// outlive it. Units: nanoseconds of CLOCK_MONOTONIC. Hostility: names are the program's; a batch gives kMostOfBatch
-// candidates at most.
+// Purpose: the triggers kSlow and kError. An ordinary span costs one comparison and a note in TraceMemory. A *request*,
+// a span whose parent is not in the same program, also costs a lookup; the sink gets it if it wants it for the slowest.
+// Other spans are kept until the end of the batch: failed ones; and those over their threshold that were captured while
+// they ran, unless the sink got them as requests. The sink then gets the longest span of each trace and trigger, and
+// the number of the others. Thread safety: none, belongs to the agent's loop. Ownership: `sink` must outlive it. Units:
+// nanoseconds of CLOCK_MONOTONIC. Hostility: names are the program's; a batch gives at most kMostOfBatch candidates.
 #pragma once
 
 #include <sys/types.h>
@@ -37,17 +37,17 @@ struct FinishedSpan {
   uint64_t threshold_nano = 0;  // kNever: none
 };
 
-// How many more spans would have been, and why they are not.
+// The number of spans left out, by trigger and reason.
 using LeftOutSpans = std::map<std::pair<CaptureTrigger, SkipReason>, uint64_t>;
 
 class FinishedSpanSink {
  public:
   virtual ~FinishedSpanSink() = default;
   virtual void finished(uint32_t program, std::vector<FinishedSpan> spans, const LeftOutSpans& left_out) = 0;
-  // Whether a slow span was captured while it ran: then its rest is of interest.
+  // Whether a slow span was captured while it ran; then its rest is to be captured.
   virtual bool was_captured(uint32_t program, const TraceId& trace_id, const SpanId& span_id) const = 0;
-  // Whether a request may be one of the slowest of its operation (operation_key()); then it comes. Asked once of each:
-  // what is not wanted may have to be counted.
+  // Whether a request may be one of the slowest of its operation (operation_key()); then request() follows. Called once
+  // for each request, because it may count the ones that are not wanted.
   virtual bool wants_request(uid_t user, uint64_t operation, uint64_t start_nano, uint64_t end_nano) = 0;
   virtual void request(uint32_t program, uint64_t operation, FinishedSpan span) = 0;
 };
@@ -59,7 +59,7 @@ class FinishedSpans {
   FinishedSpans(TraceMemory& traces, FinishedSpanSink& sink) : traces_(traces), sink_(sink) {}
 
   void set_thresholds(std::shared_ptr<const Thresholds> thresholds) { thresholds_ = std::move(thresholds); }
-  // The spans to come are this program's. 0: it is not watched.
+  // The following spans are this program's. 0: the program is not watched.
   void begin(uint32_t program, uid_t user, std::string_view service_namespace, std::string_view service);
   void note(const SpanRecordView& span, uint64_t start_nano, uint64_t end_nano) {
     if (program_ == 0) return;
@@ -70,7 +70,7 @@ class FinishedSpans {
   void finish();
 
  private:
-  static constexpr uint8_t kError = 2;  // OTLP's status
+  static constexpr uint8_t kError = 2;  // OTLP's status code
   static bool is_request(const SpanRecordView& span) {
     static constexpr uint8_t kNoParent[sizeof span.head.parent_span_id] = {};
     return (span.head.flags & pool::kRemoteParent) != 0 ||
@@ -78,7 +78,7 @@ class FinishedSpans {
   }
 
   void look_at(const SpanRecordView& span, uint64_t start_nano, uint64_t end_nano);
-  // Whether the sink got it.
+  // Returns whether the sink got it.
   bool look_at_request(const FinishedSpan& span, const SpanRecordView& record);
   void keep(FinishedSpan span, const SpanRecordView& record);
 

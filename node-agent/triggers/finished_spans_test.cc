@@ -133,7 +133,7 @@ TEST_F(FinishedSpansTest, WhatIsSlowAndWasNotCapturedTakesNoRoom) {
   EXPECT_EQ(sink_.spans[0].trigger, CaptureTrigger::kError);
 }
 
-// Whose parent is in the same program is part of a request, and none.
+// A span whose parent is in the same program is part of a request.
 TEST_F(FinishedSpansTest, RequestsAreHandedOverAtOnce) {
   sink_.wanted_nano = 50;
   const std::string record = testing::make_record(10, "quick");
@@ -156,7 +156,7 @@ TEST_F(FinishedSpansTest, RequestsAreHandedOverAtOnce) {
   EXPECT_TRUE(sink_.spans.empty());
 }
 
-// Or what may not be captured of its rest would be counted, and reported, twice.
+// Otherwise a rest that is not admitted would be counted and reported twice.
 TEST_F(FinishedSpansTest, ASlowRequestIsHandedOverOnce) {
   sink_.wanted_nano = 2000;
   const std::string record = testing::make_record(10, "slow");
@@ -179,7 +179,7 @@ TEST_F(FinishedSpansTest, ASlowRequestIsHandedOverOnce) {
   finished_.begin(5, 1000, "", "cart");
   note_of(2000, 2);
   finished_.finish();
-  ASSERT_EQ(sink_.spans.size(), 2u) << "that it failed is another matter";
+  ASSERT_EQ(sink_.spans.size(), 2u) << "the error is a separate trigger";
   EXPECT_EQ(sink_.spans[1].trigger, CaptureTrigger::kError);
 }
 

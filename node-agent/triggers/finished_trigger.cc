@@ -14,7 +14,7 @@ bool is_within(const FinishedSpan& span, const FinishedSpan& other) {
   return other.trace_id == span.trace_id && other.start_nano <= span.start_nano && span.end_nano <= other.end_nano;
 }
 
-// A program may say that it ended in a thousand years.
+// Limits the times to now: a program may write any end, such as one in a thousand years.
 FinishedSpan in_the_past(FinishedSpan span) {
   span.end_nano = std::min(span.end_nano, now_monotonic_nano());
   span.start_nano = std::min(span.start_nano, span.end_nano);
@@ -55,7 +55,7 @@ std::optional<uint64_t> FinishedTrigger::captured_until_nano(const ProgramPtr& p
   return known->until_nano;
 }
 
-// A slow span that was not captured while it ran is captured if it is among the slowest: request().
+// Other slow spans, which were not captured while they ran, come as requests: request().
 bool FinishedTrigger::finished_one(const ProgramPtr& program, const FinishedSpan& unchecked) {
   const FinishedSpan span = in_the_past(unchecked);
   return span.trigger == CaptureTrigger::kSlow ? capture_rest(program, span) : failed(program, span);
@@ -69,7 +69,7 @@ bool FinishedTrigger::failed(const ProgramPtr& program, const FinishedSpan& span
   return admission_.submit(std::move(job));
 }
 
-// Nothing, if it is captured up to its end, or may not be. The bell rang for it while it ran.
+// False: captured up to its end already, or not admitted. No snapshot: one was requested while the span ran.
 bool FinishedTrigger::capture_rest(const ProgramPtr& program, const FinishedSpan& span) {
   const std::optional<uint64_t> until_nano = captured_until_nano(program, span);
   if (!until_nano) return false;
@@ -85,7 +85,7 @@ bool FinishedTrigger::capture_rest(const ProgramPtr& program, const FinishedSpan
   return admission_.submit(std::move(job));
 }
 
-// A snapshot is cut where the span is slow by its threshold, not for each that has a place among the slowest.
+// Requests a snapshot; only for spans over their threshold, not for each that is among the slowest so far.
 void FinishedTrigger::ring(const ProgramPtr& program, const FinishedSpan& span) const {
   CaptureJob job = admission_.job_of(program, span.start_nano, span.end_nano + admission_.options().margin_nano);
   job.subjects.push_back(subject_of(span, {}));
@@ -102,7 +102,7 @@ bool FinishedTrigger::wants_request(uid_t user, uint64_t operation, uint64_t sta
   return provisional_.wants(user, operation, start_nano, end_nano);
 }
 
-// One that was captured while it ran needs only the rest; if that may not be captured, it has its place like others.
+// A request that was captured while it ran needs only the rest. If that is rejected, it takes a place like others.
 void FinishedTrigger::request(uint32_t serial, uint64_t operation, FinishedSpan unchecked) {
   const FinishedSpan span = in_the_past(std::move(unchecked));
   const ProgramPtr program = programs_.find(serial);

@@ -1,8 +1,8 @@
-// FinishedTrigger: the triggers kSlow and kError, when spans end.
+// FinishedTrigger: the triggers kSlow and kError, for spans that have ended.
 //
-// Purpose: what failed is captured at once; so is the rest of a span that was captured while it ran. Requests that may
-// be the slowest of their operation and minute go to ProvisionalCaptures. Thread safety: none; on the agent's loop.
-// Ownership: what it refers to must outlive it.
+// Purpose: captures failed spans, and the rest of spans that were captured while they ran, at once. Requests that may
+// be the slowest of their operation and minute go to ProvisionalCaptures. Thread safety: none, belongs to the agent's
+// loop. Ownership: what it refers to must outlive it.
 #pragma once
 
 #include "node-agent/triggers/capture_admission.h"
@@ -28,7 +28,7 @@ class FinishedTrigger : public FinishedSpanSink {
   bool failed(const ProgramPtr& program, const FinishedSpan& span);
   void ring(const ProgramPtr& program, const FinishedSpan& span) const;
   bool capture_rest(const ProgramPtr& program, const FinishedSpan& span);
-  // Until when the span was captured while it ran.
+  // The end of the time for which the span was captured while it ran.
   std::optional<uint64_t> captured_until_nano(const ProgramPtr& program, const FinishedSpan& span) const;
 
   CaptureAdmission& admission_;

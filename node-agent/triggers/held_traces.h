@@ -1,15 +1,15 @@
-// HeldTraces: captures of traces that another process, here or on another node, may want soon, made and kept in memory
-// until it says so.
+// HeldTraces: makes captures of traces that another process, here or on another node, may soon request, and keeps them
+// in memory until then.
 //
-// Purpose: a request that may be among the slowest is known where it ends; whether it is, only a minute later. By then
-// the recorders of the other processes that it visited have overwritten it, so captures of these are made at once. If
-// the request is chosen, its trace is asked for, and what is held is sent. Thread safety: none, belongs to the agent's
-// loop; the worker makes the captures. Ownership: `admission` outlives it. Bounds: ProvisionalOptions has the rate, and
-// the bytes of contents: beyond them the oldest of the user who has most goes; kMost in all; kLongestNano each. While
-// the worker is busy, they wait for it, kPatienceNano at most: recorders hold longer. Errors: what is not held is
-// counted as skipped, like other captures, and remembered: it is reported when its trace is asked for, because most
-// traces that are held are not. Of kMostRefused, the oldest are forgotten, and counted as reports that are dropped.
-// Units: nanoseconds of CLOCK_MONOTONIC.
+// Purpose: whether a request is among the slowest of its minute is known only when the minute is over. By then the
+// recorders of the other processes of its trace have overwritten it. So captures of these are made at once. If the
+// request is chosen, its trace is requested, and the held captures are sent. Thread safety: none, belongs to the
+// agent's loop; the worker makes the captures. Ownership: `admission` outlives it. Bounds: ProvisionalOptions has the
+// rate, and the bytes of contents: beyond them, the oldest of the user with the most bytes is dropped; kMost in all;
+// kLongestNano each. If the worker is busy, jobs wait for it, at most kPatienceNano, because recorders hold events for
+// longer. Errors: what is not held is counted as skipped, and remembered. It is reported only when its trace is
+// requested, because most held traces never are. Beyond kMostRefused, the oldest are forgotten, and counted as dropped
+// reports. Units: nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
 #include <deque>
@@ -35,21 +35,21 @@ class HeldTraces {
 
   struct Taken {
     std::vector<ContentPtr> contents;
-    std::vector<ProgramWindow> windows;  // also of those that are still being made
+    std::vector<ProgramWindow> windows;  // also of captures that are still being made
   };
 
   HeldTraces(const ProvisionalOptions& options, CaptureAdmission& admission)
       : options_(options), admission_(admission), rate_(options.holds.per_second, options.holds.burst) {}
 
-  // False: there are too many, or the window is held already.
+  // False: there are too many, or the window is held already; the latter is then held for longer.
   bool hold(const std::shared_ptr<const WatchedProgram>& program, const TraceId& trace_id, const TimeWindow& window,
             uint64_t hold_nano, uint64_t now_nano);
-  // One that is made already, and was kept for another purpose until now.
+  // Holds a capture that was made and kept for another purpose until now.
   void adopt(const TraceId& trace_id, const MadeContent& content, uint64_t until_nano);
-  // The trace is asked for: all that is held of it, and is not any more. What is still being made is taken when it is:
-  // by made(). What was refused is reported.
+  // The trace is requested: returns what is held of it, and holds it no longer. Captures that are still being made are
+  // returned by made(). What was refused is reported.
   Taken take(const TraceId& trace_id);
-  // Of a job of ours. Null: it is kept. Else it was taken meanwhile.
+  // For a job of this owner. Null: the capture is kept. Otherwise its trace was taken meanwhile.
   ContentPtr made(const CaptureJob& job, ReadyCapture capture);
   void skipped(const CaptureJob& job, SkipReason reason);
   void step(uint64_t now_nano);
@@ -58,18 +58,18 @@ class HeldTraces {
 
  private:
   struct Held {
-    CaptureId id;  // of its job
+    CaptureId id;  // of its job's subject
     uint32_t program = 0;
     TraceId trace_id;
     TimeWindow window;
     uint64_t until_nano = 0;
-    bool is_taken = false;          // while it was being made
-    std::optional<CaptureJob> job;  // the worker has not taken it yet
-    uint64_t give_up_nano = 0;      // when the worker must have taken it
-    ContentPtr content;             // null: it is being made
+    bool is_taken = false;          // the trace was taken while this was being made
+    std::optional<CaptureJob> job;  // until the worker accepts it
+    uint64_t give_up_nano = 0;      // the worker must have accepted it by then
+    ContentPtr content;             // null: not made yet
   };
   using HeldList = std::list<Held>;
-  // One that may be asked for, though nothing is held.
+  // A capture that is not held; reported if its trace is requested before `until_nano`.
   struct Refused {
     ingest::SkippedCapture report;
     uint64_t until_nano = 0;
@@ -77,20 +77,20 @@ class HeldTraces {
   void refuse(ingest::SkippedCapture report, uint64_t until_nano);
   void report_refused(const TraceId& trace_id);
   HeldList::iterator find(const CaptureJob& job);
-  // Whether one has all of the window; it is held until then.
+  // Whether a held capture covers the whole window; if so, it is held until then at least.
   bool prolong(uint32_t program, const TraceId& trace_id, const TimeWindow& window, uint64_t until_nano);
   bool has_room(uint64_t now_nano) { return held_.size() < kMost && rate_.take(now_nano); }
   void submit_waiting(uint64_t now_nano);
   void keep(HeldList::iterator held, MadeContent content);
-  // Of the user who has most bytes. False: nothing is held.
+  // Drops the oldest capture of the user with the most bytes. False: nothing is held.
   bool drop_oldest();
 
   const ProvisionalOptions options_;
   CaptureAdmission& admission_;
   TokenBucket rate_;
   ContentPool pool_;
-  HeldList held_;                // from old to young
-  std::deque<Refused> refused_;  // in the order in which they were
+  HeldList held_;                // oldest first
+  std::deque<Refused> refused_;  // oldest first
 };
 
 }  // namespace fathom::agent

@@ -18,7 +18,7 @@ class HeldTracesTest : public testing::CaptureWorkerTest {
   bool hold(uint8_t number, uid_t user = 1000) {
     return held_->hold(program_of(user, user), trace_of(number), {now_ - 10, now_}, kNanosPerMinute, now_);
   }
-  // Of the next job that is over: whether it was taken meanwhile.
+  // Handles the next outcome. Returns whether its trace was taken meanwhile.
   bool make() {
     CaptureWorker::Outcome outcome = next_outcome();
     if (outcome.made) return held_->made(outcome.job, *std::move(outcome.made)) != nullptr;
@@ -30,7 +30,7 @@ class HeldTracesTest : public testing::CaptureWorkerTest {
     EXPECT_FALSE(make());
   }
 
-  // Of the trace, when it is asked for.
+  // The reports about the trace after it is requested.
   std::vector<std::pair<int, SkipReason>> reported(uint8_t number) {
     EXPECT_TRUE(held_->take(trace_of(number)).contents.empty());
     return skipped();
@@ -55,7 +55,7 @@ TEST_F(HeldTracesTest, WhatIsTakenWhileItIsMadeIsHandedOn) {
   ASSERT_TRUE(hold(1));
   const HeldTraces::Taken taken = held_->take(trace_of(1));
   EXPECT_TRUE(taken.contents.empty());
-  ASSERT_EQ(taken.windows.size(), 1u) << "so that nobody captures it besides";
+  ASSERT_EQ(taken.windows.size(), 1u) << "so that the window is not captured again";
   EXPECT_EQ(taken.windows[0].program, 1000u);
   EXPECT_EQ(taken.windows[0].window, (TimeWindow{now_ - 10, now_}));
   EXPECT_TRUE(make());
@@ -105,7 +105,7 @@ TEST_F(HeldTracesTest, WhatWasMadeForAnotherPurposeIsAdopted) {
   EXPECT_EQ(taken.windows.at(0).program, 7u);
 }
 
-// The worker makes nothing that lies ahead, so its places stay taken.
+// The worker does not start jobs that lie in the future, so its places stay taken.
 TEST_F(HeldTracesTest, WhileTheWorkerIsBusyTheyWaitForIt) {
   options_.worker.most_waiting = 2;
   begin();
@@ -114,10 +114,10 @@ TEST_F(HeldTracesTest, WhileTheWorkerIsBusyTheyWaitForIt) {
     return held_->hold(program_of(1), trace_of(number), {real_nano, real_nano + kNanosPerMinute}, kNanosPerHour, now_);
   };
   EXPECT_TRUE(hold_ahead(1));
-  EXPECT_TRUE(hold_ahead(2)) << "half of the places are for others";
+  EXPECT_TRUE(hold_ahead(2)) << "half of the places are reserved for triggers";
   now_ += HeldTraces::kPatienceNano - 1;
   held_->step(now_);
-  EXPECT_TRUE(reported(2).empty()) << "it waits, and is taken";
+  EXPECT_TRUE(reported(2).empty()) << "the job waits, and its trace is taken";
   held_->step(++now_);
   EXPECT_EQ(skipped(), (std::vector{std::pair{2, SkipReason::kBusy}}));
 }

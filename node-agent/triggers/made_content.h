@@ -1,7 +1,7 @@
-// MadeContent: the content of a capture, ready to be sent, once or under several traces.
+// MadeContent: the content of a capture, ready to be sent under one or several traces.
 //
-// Thread safety: constant; ContentPool belongs to the agent's loop. Ownership: shared by all who will send it. It knows
-// its program by number only: a capture that waits for a minute must not keep the program's memory. Units: in names.
+// Thread safety: constant; ContentPool belongs to the agent's loop. Ownership: shared by all senders. It has the
+// program's serial, no pointer: a capture that waits for a minute must not keep the program's memory. Units: in names.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ struct MadeContent {
   std::string service;
   uint64_t begin_nano = 0;  // CLOCK_MONOTONIC
   uint64_t end_nano = 0;
-  JobOwner owner = JobOwner::kTrigger;  // kTrigger: it is sent at once, and never kept
-  ReadyCapture facts;                   // without its bytes:
+  JobOwner owner = JobOwner::kTrigger;  // kTrigger: sent at once, never kept
+  ReadyCapture facts;                   // without the content, which is here:
   std::shared_ptr<const std::string> bytes;
-  mutable bool is_sent = false;  // under a trace at least; of the agent's loop
+  mutable bool is_sent = false;  // under at least one trace; used on the agent's loop
 };
 
 MadeContent made_content(const CaptureJob& job, ReadyCapture capture);
-// The same content under another subject is another capture.
+// One capture per subject: the same content may be sent under several.
 OutgoingCapture outgoing_of(const CaptureSubject& subject, const MadeContent& content);
 
-// Counts the bytes of the contents that it has made, for as long as somebody has them.
+// Counts the bytes of the contents that it has made and that still exist.
 class ContentPool {
  public:
   std::shared_ptr<const MadeContent> add(MadeContent content) {

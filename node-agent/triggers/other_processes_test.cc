@@ -1,4 +1,4 @@
-// What is captured, or held, of the other processes of a trace: those of this node, and after what was captured early.
+// Tests what is captured or held of a trace's other processes on this node, also after an early capture.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ using testing::ScriptedPool;
 using testing::sized;
 using testing::SocketClient;
 
-// Besides "shop", which the fixture plays, there is "stock", which it calls.
+// The fixture simulates the program "shop"; this adds "stock", which shop calls.
 class OtherProcessesTest : public CaptureServiceTest {
  protected:
   void begin_with_two_programs() {
@@ -42,14 +42,14 @@ class OtherProcessesTest : public CaptureServiceTest {
     stock_detail_.put(chunk, owner_record(1, now));
     stock_detail_.put(chunk, detail_record(16, now, sized(word)));
   }
-  // One within another one of this program, until now; it is known when this returns.
+  // Ends a span of stock with a parent in stock, now; returns when the agent has stored it.
   void finish_stock_span(uint64_t number, uint64_t start_nano) {
     std::string record = make_record(number, "fetch", {}, start_nano, now_monotonic_nano());
     record[offsetof(pool::SpanRecord, parent_span_id)] = 1;
     ASSERT_TRUE(stock_pool_.put(0, record));
     ASSERT_TRUE(until([&] { return outbox_.stored.contains(number); }));
   }
-  // A minute that began a second ago, and goes on until the test says so.
+  // A minute began a second ago; it lasts until the test moves the wall clock.
   void use_long_minute() {
     ahead_nano_ = kNanosPerMinute + kNanosPerSecond - now_monotonic_nano() % kNanosPerMinute;
     capture_options_.provisional.slowest.per_minute = 1;
@@ -58,7 +58,7 @@ class OtherProcessesTest : public CaptureServiceTest {
   }
   bool end_minute_until_captures(size_t count) {
     return until([&] {
-      ahead_nano_ += kNanosPerSecond;  // not more at once: that would be a jump
+      ahead_nano_ += kNanosPerSecond;  // not more at once, which would be a jump
       return captures_.captures.size() >= count;
     });
   }
@@ -101,7 +101,7 @@ TEST_F(OtherProcessesTest, AnOverdueSpansRestIsThatOfTheOthersToo) {
   ASSERT_TRUE(until_captures(2));
   ASSERT_EQ(captures_.triggers(), (std::vector<CaptureTrigger>{CaptureTrigger::kOverdue, CaptureTrigger::kRemote}));
   const uint64_t first_end = captures_.content(1).end_nano;
-  // Then it begins another one, of which nothing was known.
+  // Then it begins another span, which was not known before.
   stock_pool_.end_span(0);
   finish_stock_span(31, start);
   const uint64_t last = now_monotonic_nano();
@@ -137,7 +137,7 @@ TEST_F(OtherProcessesTest, WhatMayBeAmongTheSlowestIsHeldOfTheOthersUntilItIsCho
   EXPECT_EQ(captures_.captures.size(), 2u);
 }
 
-// As another node asks for it.
+// The requests come from the collector, as for a slow request on another node.
 TEST_F(OtherProcessesTest, ACandidateThatIsHeldIsNotLostWithItsPlace) {
   use_long_minute();
   begin_with_program();

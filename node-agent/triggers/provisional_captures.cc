@@ -14,13 +14,13 @@ namespace {
 
 constexpr uint64_t kRetryNano = 100'000'000;
 constexpr uint64_t kHoldMarginNano = 30 * kNanosPerSecond;
-// The calendar jumped if it moved by so much against CLOCK_MONOTONIC.
+// The wall clock jumped if it moved by this much against CLOCK_MONOTONIC.
 constexpr int64_t kJumpNano = 5 * static_cast<int64_t>(kNanosPerSecond);
 
-// Of their threshold, what took less is usual.
+// A request that took less than this part of its threshold is usual.
 constexpr double kUsualTimes = 0.5;
 
-// Where none is known, it may be slow or not: it comes behind what is over its threshold, and before what is below.
+// 1 without a threshold: such a request is copied after those over their threshold, and before those below.
 double times_of_threshold(const FinishedSpan& span) {
   if (span.threshold_nano == kNever) return 1;
   return static_cast<double>(span.end_nano - span.start_nano) /
@@ -65,7 +65,7 @@ std::optional<SlowestRequests::Placed> ProvisionalCaptures::place(const WatchedP
   std::optional<SlowestRequests::Placed> placed = slowest_.place(request_of(program, span, operation));
   if (!placed || !placed->displaced) return placed;
   const auto displaced = candidates_.find(*placed->displaced);
-  // Another process chose it already, or it came late: it is sent when it is made.
+  // A chosen one stays: another process chose it, or it came late. It is sent when it is made.
   if (displaced != candidates_.end() && !displaced->second.is_chosen) drop(displaced);
   return placed;
 }
@@ -138,7 +138,7 @@ uint64_t ProvisionalCaptures::copy_after_nano(const Candidate& candidate) const 
   return is_usual ? std::max(options_.copy_after_nano, options_.copy_usual_after_nano) : options_.copy_after_nano;
 }
 
-// One user's many requests do not keep out another's few.
+// Drops the shortest request of the user with the most, so that one user's many requests do not keep out others'.
 bool ProvisionalCaptures::make_room(uid_t user) {
   if (candidates_.size() < options_.most_candidates) return true;
   std::map<uid_t, size_t> counts{{user, 0}};
@@ -192,7 +192,7 @@ void ProvisionalCaptures::step(uint64_t now_nano) {
   if (now_nano >= next_due_nano_) copy_due(now_nano);
 }
 
-// It drifts a little all the time; a jump would make requests of before belong to other minutes.
+// The wall clock always drifts a little. After a jump, earlier requests would belong to other minutes.
 void ProvisionalCaptures::follow_calendar() {
   const uint64_t offset_nano = options_.calendar_ahead_nano();
   const auto moved_nano = static_cast<int64_t>(offset_nano - unix_minus_monotonic_nano_);
@@ -224,7 +224,7 @@ void ProvisionalCaptures::close_minutes(uint64_t now_nano) {
   send_made();
 }
 
-// What was dropped, or could not be captured, is not there.
+// A dropped or skipped candidate is no longer in the map.
 void ProvisionalCaptures::choose(Candidates::iterator at, uint64_t now_nano) {
   if (at == candidates_.end()) return;
   Candidate& candidate = at->second;
@@ -252,7 +252,7 @@ bool ProvisionalCaptures::has_expired(Candidate& candidate, uint64_t now_nano) c
   return now_nano - candidate.due_since_nano > options_.longest_copy_wait_nano;
 }
 
-// Those whose turn did not come in time, unless a copy for another one has all of theirs.
+// Skips candidates that were not copied in time, unless an existing content covers their window.
 void ProvisionalCaptures::skip_expired(uint64_t now_nano) {
   for (auto at = candidates_.begin(); at != candidates_.end();) {
     const auto next = std::next(at);
@@ -264,7 +264,7 @@ void ProvisionalCaptures::skip_expired(uint64_t now_nano) {
   }
 }
 
-// Of each user the most urgent, then the next one; of users the one first whose last copy was longest ago.
+// The most urgent of each user, then the second of each, and so on; first the user whose last copy is oldest.
 std::vector<ProvisionalCaptures::Id> ProvisionalCaptures::due_in_turn(uint64_t now_nano) {
   struct Due {
     Urgency urgency;
@@ -300,14 +300,14 @@ bool ProvisionalCaptures::copy(Candidates::iterator wanted, uint64_t now_nano) {
   return true;
 }
 
-// As many as the worker takes, and the rate allows: the recorders hold the others for a while.
+// Copies as many as the worker accepts and the rate allows. The recorders still hold the others for a while.
 void ProvisionalCaptures::copy_due(uint64_t now_nano) {
   if (candidates_.empty()) last_copies_.clear();
   skip_expired(now_nano);
   bool goes_on = true;
   for (Id id : due_in_turn(now_nano)) {
     const auto wanted = candidates_.find(id);
-    // Others may have shared their copies with it.
+    // An earlier copy of this loop may have included it.
     if (wanted == candidates_.end() || wanted->second.state != State::kWaiting) continue;
     goes_on = copy(wanted, now_nano);
     if (!goes_on) break;
@@ -319,7 +319,7 @@ void ProvisionalCaptures::copy_due(uint64_t now_nano) {
   }
 }
 
-// One that was made, and has all of its window.
+// Uses the content of another candidate if it covers the whole window.
 bool ProvisionalCaptures::find_content(Candidates::iterator wanted) {
   const Candidate& candidate = wanted->second;
   for (const auto& [id, other] : candidates_) {
@@ -341,12 +341,12 @@ bool ProvisionalCaptures::may_share(const CaptureJob& job, const Candidate& cand
   return std::max(job.end_nano, candidate.end_nano) - std::min(job.begin_nano, candidate.begin_nano) <= longest_nano;
 }
 
-// With all that can share its content. Of the program as it is now: its first events may have come since.
+// Adds all candidates that can share the content. Uses the program's current state: its first events may be new.
 CaptureJob ProvisionalCaptures::job_of(Candidates::iterator first) {
   ProgramPtr program = surroundings_.find_program(first->second.serial);
   if (!program) program = first->second.program;
   CaptureJob job = admission_.job_of(program, first->second.begin_nano, first->second.end_nano);
-  job.begin_nano = first->second.begin_nano;  // has its margin
+  job.begin_nano = first->second.begin_nano;  // has the margin already
   job.owner = JobOwner::kProvisionalCaptures;
   for (auto at = candidates_.begin(); at != candidates_.end(); ++at) {
     Candidate& candidate = at->second;
@@ -367,9 +367,9 @@ bool ProvisionalCaptures::submit(CaptureJob job) {
   return false;
 }
 
-// ---- what became of them --------------------------------------------------------------------------------------------
+// ---- results of jobs ------------------------------------------------------------------------------------------------
 
-// From its minute's end on nobody needs it any more, but for those who are about to be asked.
+// The time until the minute is closed, and a margin for the requests that follow then.
 uint64_t ProvisionalCaptures::hold_nano(const Candidate& candidate) const {
   const uint64_t left_nano = candidate.minute_end_nano - std::min(candidate.minute_end_nano, now_nano_);
   return std::min(left_nano, options_.minute_nano) + options_.close_after_nano + kHoldMarginNano;
@@ -393,7 +393,7 @@ void ProvisionalCaptures::became_made(Candidates::iterator at, const ContentPtr&
 void ProvisionalCaptures::give(const std::vector<CaptureSubject>& subjects, const ContentPtr& content) {
   for (const CaptureSubject& subject : subjects) {
     auto at = find(subject);
-    if (at != candidates_.end()) became_made(at, content);  // else a slower one came meanwhile
+    if (at != candidates_.end()) became_made(at, content);  // otherwise a slower request has displaced it
   }
 }
 
@@ -413,7 +413,7 @@ void ProvisionalCaptures::skipped(const CaptureJob& job, SkipReason reason) {
   }
 }
 
-// Of the user who has most: nobody's long requests take the room of others'. All that share the content go.
+// Of the user with the most bytes, so that no user's requests displace those of others. Drops all that share a content.
 bool ProvisionalCaptures::drop_shortest() {
   std::map<uid_t, std::map<const MadeContent*, uint64_t>> users;  // the longest request of each content
   std::map<uid_t, uint64_t> bytes_of_users;

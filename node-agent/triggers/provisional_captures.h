@@ -1,16 +1,16 @@
 // ProvisionalCaptures: captures of requests that may turn out to be the slowest of their operation and minute.
 //
-// Purpose: the trigger kSlow. A request that is among the slowest so far (slowest_requests.h) is captured after a
-// moment, in which a slower one may take its place; what was made is kept in memory until its minute is over, and then
-// sent, or dropped as soon as slower ones came. Requests of one process whose times overlap share one content: a stall
-// makes many slow. Minutes are those of the calendar, counted on CLOCK_MONOTONIC: when the calendar jumps, all that is
-// made is sent, and a new count begins. Thread safety: none, belongs to the agent's loop; the worker makes the
-// captures. One of whose trace another process is a candidate too, and which loses its place, is handed on to be held
-// (held_traces.h). Ownership: what it refers to must outlive it. Bounds: `most_candidates`, and `most_bytes` of
-// contents: beyond either, of the user who has most the shortest request's is dropped. Copies have a rate, in which
-// users take turns; a user's most unusual request comes first, and one that waits for longer than
+// Purpose: the trigger kSlow. A request that is among the slowest so far (slowest_requests.h) is captured after a short
+// delay, in which a slower one may replace it. The capture stays in memory until its minute is over, and is then sent;
+// it is dropped when slower requests displace it. Requests of one process that overlap in time share one content,
+// because a stall makes many requests slow. Minutes are those of the wall clock, counted on CLOCK_MONOTONIC: when the
+// wall clock jumps, all captures are sent and a new count begins. A candidate that is displaced while another process
+// of its trace has one, too, is handed on to be held (held_traces.h). Thread safety: none, belongs to the agent's loop;
+// the worker makes the captures. Ownership: what it refers to must outlive it. Bounds: `most_candidates`, and
+// `most_bytes` of contents: beyond either, the shortest request of the user with the most is dropped. Copies have a
+// rate, and users take turns. A user's most urgent request comes first; one that waits longer than
 // `longest_copy_wait_nano` is skipped. Errors: what is not captured is counted as skipped
-// (fathom_agent_captures_skipped_total{trigger="slow"}), also a request that has no place though it may be slow. Units:
+// (fathom_agent_captures_skipped_total{trigger="slow"}), including a request that may be slow but gets no place. Units:
 // nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
@@ -34,44 +34,44 @@ class ProvisionalCaptures {
  public:
   using ProgramPtr = std::shared_ptr<const WatchedProgram>;
   using ContentPtr = std::shared_ptr<const MadeContent>;
-  // One that is wanted for another process's sake alone, until then.
+  // A displaced candidate that another process of its trace may still request, until `until_nano`.
   struct HandedOn {
     ProgramPtr program;
     TraceId trace_id;
     TimeWindow window;
-    ContentPtr content;  // null: it is not made; else `program` is null
+    ContentPtr content;  // null: not made yet; otherwise `program` is null
     uint64_t until_nano = 0;
   };
   struct Surroundings {
-    std::function<ProgramPtr(uint32_t serial)> find_program;  // as it is now; null: it is gone
-    // Of one that was made: the other processes of its trace shall hold theirs for so long.
+    std::function<ProgramPtr(uint32_t serial)> find_program;  // its current state; null: it is gone
+    // A capture was made: the other processes of its trace are to hold theirs for this time.
     std::function<void(const CaptureSubject&, uint32_t program, uint64_t hold_nano)> announce;
-    // Of one that is chosen.
+    // Sends a capture that was chosen.
     std::function<void(const CaptureSubject&, const MadeContent&)> send;
     std::function<void(const HandedOn&)> hand_on;
   };
 
   ProvisionalCaptures(const ProvisionalOptions& options, CaptureAdmission& admission, Surroundings surroundings);
 
-  // Whether a request that ended now is among the slowest; or may be, cannot have a place, and is to be reported
-  // (refused_requests.h). `operation`: of service and name.
+  // Whether to call add() for a request that has ended: it is among the slowest so far, or it may be and gets no place,
+  // which add() reports (refused_requests.h). `operation`: a hash of service and operation (operation_key()).
   bool wants(uid_t user, uint64_t operation, uint64_t start_nano, uint64_t end_nano);
-  // False: it is not wanted.
+  // False: the request gets no place.
   bool add(const ProgramPtr& program, const FinishedSpan& span, uint64_t operation);
-  // One that is captured already: it only takes its place.
+  // A request that is captured already: it takes its place, and no capture is made.
   void note_captured(const ProgramPtr& program, const FinishedSpan& span, uint64_t operation);
-  // Another process of the trace is captured: all that there is of it is sent, when it is made. Of which programs.
+  // Another process of the trace is captured: chooses all candidates of the trace. Returns their windows.
   std::vector<ProgramWindow> choose_trace(const TraceId& trace_id, uint64_t now_nano);
-  // Another process of the trace has a candidate: those of all programs but `besides` are handed on, should they lose
-  // their places until then. What there is of all programs.
+  // Another process of the trace has a candidate: candidates of all programs except `besides` are handed on if they are
+  // displaced before `until_nano`. Returns the windows of all programs' candidates.
   std::vector<ProgramWindow> hold(const TraceId& trace_id, uint32_t besides, uint64_t until_nano);
-  // Copies what is due, and sends what belongs to minutes that are over.
+  // Copies the candidates that are due, and sends those of minutes that are over.
   void step(uint64_t now_nano);
-  // Of a job of ours.
+  // For a job of this owner.
   void made(const CaptureJob& job, ReadyCapture capture);
   void skipped(const CaptureJob& job, SkipReason reason);
-  // For the agent's end: sends all that is made, whether its minute is over or not; the longest request first, because
-  // there may be no time for all. What is not made is skipped, also what comes later.
+  // For the agent's shutdown: sends all captures that are made, the longest request first, because the time may not
+  // suffice for all. Requests that are not captured yet are skipped, and so are later ones.
   void finish();
 
   size_t waiting() const { return candidates_.size(); }
@@ -80,24 +80,24 @@ class ProvisionalCaptures {
  private:
   using Id = SlowestRequests::Id;
   enum class State { kWaiting, kMaking, kMade };
-  // The greatest is copied first: of those that are chosen, or else of the others, the one that took most times its
-  // operation's threshold; of several of these the longest.
+  // The greatest is copied first: chosen candidates before others, then the greatest ratio of duration to threshold,
+  // then the longest request.
   using Urgency = std::tuple<bool, double, uint64_t>;
   struct Candidate {
-    ProgramPtr program;  // until it is made
+    ProgramPtr program;  // null when it is made
     uint32_t serial = 0;
     uid_t user = 0;
     CaptureSubject subject;
     uint64_t begin_nano = 0;
     uint64_t end_nano = 0;
-    double times_of_threshold = 1;  // that it took
-    uint64_t minute_end_nano = 0;   // of the minute in which it began
-    uint64_t copy_nano = 0;         // when it is due
-    uint64_t due_since_nano = 0;    // when it was seen to be due; 0: not yet
-    uint64_t held_until_nano = 0;   // another process may want it until then
+    double times_of_threshold = 1;  // its duration divided by its operation's threshold
+    uint64_t minute_end_nano = 0;   // of the minute in which the request began
+    uint64_t copy_nano = 0;         // when the copy is due
+    uint64_t due_since_nano = 0;    // when a step first found it due; 0: not yet
+    uint64_t held_until_nano = 0;   // another process may request it until then
     State state = State::kWaiting;
-    bool is_chosen = false;  // to be sent when it is made
-    ContentPtr content;      // when it is made
+    bool is_chosen = false;  // is sent as soon as it is made
+    ContentPtr content;      // null until it is made
     ProgramWindow window() const { return {serial, {begin_nano, end_nano}}; }
     uint64_t duration_nano() const { return end_nano - begin_nano; }
     bool is_due(uint64_t now_nano) const { return state == State::kWaiting && copy_nano <= now_nano; }
@@ -110,7 +110,7 @@ class ProvisionalCaptures {
   SlowestRequests::Request request_of(const WatchedProgram& program, const FinishedSpan& span,
                                       uint64_t operation) const;
   CaptureSubject subject_of(const FinishedSpan& span) const;
-  // Nothing: it has no place, and is reported if it may be slow all the same.
+  // No value: the request gets no place. If it may be slow all the same, that is reported.
   std::optional<SlowestRequests::Placed> place_or_report(const ProgramPtr& program, const FinishedSpan& span,
                                                          uint64_t operation);
   std::optional<SlowestRequests::Placed> place(const WatchedProgram& program, const FinishedSpan& span,
@@ -119,17 +119,17 @@ class ProvisionalCaptures {
   void close_minutes(uint64_t now_nano);
   void choose(Candidates::iterator at, uint64_t now_nano);
   void send_made();
-  // It is not to be sent for its own sake any more.
+  // Removes a displaced candidate; hands it on if another process may request it.
   void drop(Candidates::iterator at);
   void hand_on(const Candidate& candidate) const;
-  // False: there are too many.
+  // The delay from the end of the request's window to its copy.
   uint64_t copy_after_nano(const Candidate& candidate) const;
-  bool make_room(uid_t user);
+  bool make_room(uid_t user);  // false: there are too many candidates
   void note_skipped(const Candidate& candidate, SkipReason reason);
   bool has_expired(Candidate& candidate, uint64_t now_nano) const;
   void skip_expired(uint64_t now_nano);
   std::vector<Id> due_in_turn(uint64_t now_nano);
-  // False: no more now.
+  // False: no further copy now.
   bool copy(Candidates::iterator wanted, uint64_t now_nano);
   void copy_due(uint64_t now_nano);
   bool find_content(Candidates::iterator wanted);
@@ -139,7 +139,7 @@ class ProvisionalCaptures {
   Candidates::iterator find(const CaptureSubject& subject);
   void became_made(Candidates::iterator at, const ContentPtr& content);
   void give(const std::vector<CaptureSubject>& subjects, const ContentPtr& content);
-  // False: nothing is made.
+  // False: there is no content to drop.
   bool drop_shortest();
   uint64_t hold_nano(const Candidate& candidate) const;
 
@@ -150,10 +150,10 @@ class ProvisionalCaptures {
   RefusedRequests refused_;
   ContentPool pool_;
   Candidates candidates_;
-  std::map<CaptureId, Id> ids_;  // by the capture's id, of those that are being made
+  std::map<CaptureId, Id> ids_;  // of candidates that are being made, by the capture's id
   TokenBucket copies_;
-  bool has_token_ = false;                 // taken from it, and not used: the worker was busy
-  std::map<uid_t, uint64_t> last_copies_;  // by user: the number of the last one
+  bool has_token_ = false;                 // a token was taken and not used, because the worker was busy
+  std::map<uid_t, uint64_t> last_copies_;  // by user: the number of the user's last copy
   uint64_t copies_taken_ = 0;
   uint64_t unix_minus_monotonic_nano_ = 0;  // modulo 2^64
   uint64_t now_nano_ = 0;                   // of the last step

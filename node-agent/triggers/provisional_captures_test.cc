@@ -41,13 +41,13 @@ TEST_F(ProvisionalCapturesTest, WhoeverIsOvertakenBeforeItsCopyIsDueIsNotCopied)
   EXPECT_EQ(provisional_->waiting(), 1u);
 }
 
-// A slower one mostly comes; and the minute's end does not wait for it.
+// A slower request usually follows. The end of the minute copies such a request at once.
 TEST_F(ProvisionalCapturesTest, WhatTookAsLongAsUsualIsCopiedLater) {
   options_.provisional.copy_after_nano = 50 * kNanosPerMilli;
   options_.provisional.copy_usual_after_nano = 90 * kNanosPerMilli;
   begin();
   ASSERT_TRUE(add(1, 4 * kNanosPerMilli, 0, kOperation, 10 * kNanosPerMilli));
-  use_program(2);  // which shares no content with the first one
+  use_program(2);  // its requests share no content with the first program's
   ASSERT_TRUE(add(2, 5 * kNanosPerMilli, 0, kOperation, 10 * kNanosPerMilli));
   now_ += 89 * kNanosPerMilli;
   work(1);
@@ -115,7 +115,7 @@ TEST_F(ProvisionalCapturesTest, WhatAnotherProcessChoseIsSentThoughItLosesItsPla
 
 TEST_F(ProvisionalCapturesTest, AtTheEndOfAMinuteItsSlowestAreSent) {
   options_.provisional.minute_nano = 200 * kNanosPerMilli;
-  calendar_ahead_nano_ = 100 * kNanosPerMilli - now_ % options_.provisional.minute_nano;  // in the middle of one
+  calendar_ahead_nano_ = 100 * kNanosPerMilli - now_ % options_.provisional.minute_nano;  // in the middle of a minute
   begin();
   for (uint8_t number = 1; number <= 3; ++number)
     ASSERT_TRUE(add(number, number * kNanosPerMilli, 10 * kNanosPerMilli));
@@ -211,10 +211,10 @@ TEST_F(ProvisionalCapturesTest, AUsersManyRequestsDoNotKeepOutAnothers) {
   for (uint8_t number : {1, 2, 3}) ASSERT_TRUE(add(number, (10u - number) * kNanosPerMilli, 0, number));
   use_program(2);
   ASSERT_TRUE(add(4, 1 * kNanosPerMilli, 0, 4));
-  EXPECT_EQ(skipped(), (std::vector{std::pair{3, SkipReason::kBusy}})) << "the shortest of who has most";
+  EXPECT_EQ(skipped(), (std::vector{std::pair{3, SkipReason::kBusy}})) << "the shortest of the user with the most";
   EXPECT_TRUE(has(2, 4));
   ASSERT_TRUE(add(5, 1 * kNanosPerMilli, 0, 5));
-  EXPECT_EQ(skipped(), (std::vector{std::pair{5, SkipReason::kBusy}})) << "nobody has more by two";
+  EXPECT_EQ(skipped(), (std::vector{std::pair{5, SkipReason::kBusy}})) << "no user has at least two more";
 }
 
 TEST_F(ProvisionalCapturesTest, WhatComesTooLateIsCounted) {

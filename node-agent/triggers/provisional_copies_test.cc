@@ -1,4 +1,4 @@
-// In which order, and how many of the slow requests are copied.
+// Tests the order and the number of copies of slow requests.
 #include <gtest/gtest.h>
 
 #include <latch>
@@ -49,9 +49,9 @@ TEST_F(ProvisionalCopiesTest, WhatIsChosenIsCopiedBeforeWhatMayBe) {
   EXPECT_EQ(copied_, (std::vector<int>{2, 1}));
 }
 
-// As in a minute of a busy node: at its beginning each operation has two usual requests, which have a place because
-// nothing slower came yet; then each has a slow one, as often as the rate of copies allows. Slow ones of a fast
-// operation are shorter than usual ones of a slow operation.
+// A minute of a busy node: at its beginning, each operation has two usual requests with a place, because nothing slower
+// has come. Then each has a slow one, as often as the rate of copies allows. Slow requests of a fast operation are
+// shorter than usual ones of a slow operation.
 TEST_F(ProvisionalCopiesTest, OfManyOperationsTheSlowRequestOfEachIsCopied) {
   constexpr uint8_t kOperations = 200;
   constexpr uint8_t kUsual = 255;
@@ -97,7 +97,7 @@ TEST_F(ProvisionalCopiesTest, WhoeverWaitsTooLongForItsTurnIsSkipped) {
 }
 
 TEST_F(ProvisionalCopiesTest, ABusyWorkerUsesUpNoneOfTheRate) {
-  options_.worker.most_jobs = 2;  // one of this kind
+  options_.worker.most_jobs = 2;  // half of them, one, for provisional captures
   options_.provisional.copies = {0, 2};
   begin();
   std::latch may_go_on(1);

@@ -1,10 +1,10 @@
-// RefusedRequests: requests that may be among the slowest and get no place: which are reported, and how many there
-// were.
+// RefusedRequests: limits the reports of requests that may be among the slowest but get no place, and counts the
+// others.
 //
-// Purpose: a user with more operations than are followed has every request refused, and a program may write requests of
-// long ago, as many as it likes: a report of each would cost more than the captures. A few per second are reported, and
-// the others are only counted: in fathom_agent_captures_skipped_total{trigger="slow"}, and as reports that are dropped.
-// Thread safety: none. Units: nanoseconds of CLOCK_MONOTONIC.
+// Purpose: if a user has more operations than are followed, every request of the others gets no place; and a program
+// may write any number of requests of long ago. Reports of all of them would cost more than the captures. So a few per
+// second are reported. The others are only counted, in fathom_agent_captures_skipped_total{trigger="slow"} and as
+// dropped reports. Thread safety: none. Units: nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ class RefusedRequests {
 
   RefusedRequests();
 
-  // Not of kNotSlow: that is no refusal to speak of.
+  // Not for kNotSlow, which is not reported.
   static SkipReason reason_of(Refusal refusal);
-  // False: it is counted, and nothing more is to be done about it. True: whoever reports it counts it.
+  // True: the caller reports and counts the request. False: it is counted here, and not reported.
   bool may_be_reported(Refusal refusal);
-  // Seconds begin and end here: no clock is read for each request.
+  // Starts a new second if one is over, so that no clock is read for each request.
   void step(uint64_t now_nano);
 
  private:
   struct Reason {
     Counter& counted;
     uint64_t per_second;
-    uint64_t left;  // of this second
+    uint64_t left;  // in this second
   };
   Reason& reason(Refusal refusal) { return refusal == Refusal::kTooManyOperations ? operations_ : late_; }
 

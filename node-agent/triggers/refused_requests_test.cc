@@ -12,7 +12,7 @@ using Refusal = SlowestRequests::Refusal;
 
 class RefusedRequestsTest : public ::testing::Test {
  protected:
-  // Of so many that are refused, those that may be reported; the others are counted.
+  // Refuses `refused` requests. Returns how many may be reported; expects that the others are counted.
   uint64_t reported(Refusal refusal, uint64_t refused) {
     const Counter& counted = skipped_counter(CaptureTrigger::kSlow, RefusedRequests::reason_of(refusal));
     const Counter& dropped = counter("fathom_agent_skip_reports_dropped_total", "");
@@ -30,7 +30,7 @@ TEST_F(RefusedRequestsTest, AFewPerSecondAreReportedAndTheOthersCounted) {
   requests_.step(kNanosPerSecond);
   EXPECT_EQ(reported(Refusal::kTooManyOperations, 1000), 1u);
   EXPECT_EQ(reported(Refusal::kTooOld, 10), 10u);
-  EXPECT_EQ(reported(Refusal::kTooManyLate, 1000), 10u) << "late ones are of one kind";
+  EXPECT_EQ(reported(Refusal::kTooManyLate, 1000), 10u) << "both kinds of late requests share a limit";
   requests_.step(2 * kNanosPerSecond - 1);
   EXPECT_EQ(reported(Refusal::kTooManyOperations, 10), 0u);
   requests_.step(2 * kNanosPerSecond);

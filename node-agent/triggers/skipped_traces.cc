@@ -13,7 +13,7 @@ namespace {
 
 Counter& dropped_reports() {
   static Counter& dropped = counter("fathom_agent_skip_reports_dropped_total",
-                                    "Traces that were not captured and of which the collector is not told why.");
+                                    "Traces that were not captured and whose reason is not reported to the collector.");
   return dropped;
 }
 

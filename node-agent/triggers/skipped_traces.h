@@ -1,11 +1,11 @@
-// SkippedTraces: traces of which this node has no capture though something triggered one, until the collector is told.
+// SkippedTraces: traces that were triggered but not captured on this node, until they are reported to the collector.
 //
-// Purpose: whoever looks at such a request later shall read why nothing of its threads is there. Thread safety: all of
-// it, but hand_over() from one thread at a time. Ownership: plain values. Bounds: kMost traces, of which the oldest go;
-// of each trigger a rate; for each trace, process and trigger one report in kOnceNano, as far as the last
-// kMostRemembered reports tell; kMostMessages in one hand_over(). What is dropped, of whatever reason, is counted in
-// fathom_agent_skip_reports_dropped_total; a second report is not, because the first one says why. Units: nanoseconds
-// of CLOCK_MONOTONIC, but for what a report has.
+// Purpose: the timeline of such a trace then explains why it lacks events of this node. Thread safety: all of it, but
+// hand_over() from one thread at a time. Ownership: plain values. Bounds: kMost traces, the oldest are dropped
+// first; a rate for each trigger; one report for each trace, process and trigger in kOnceNano, among the last
+// kMostRemembered reports; kMostMessages in one hand_over(). Each dropped report is counted in
+// fathom_agent_skip_reports_dropped_total. A second report of the same is not counted, because the first one has the
+// reason. Units: nanoseconds of CLOCK_MONOTONIC, except in the reports.
 #pragma once
 
 #include <array>
@@ -28,18 +28,18 @@ class SkippedTraces {
   static constexpr size_t kMostMessages = 8;
   static constexpr uint64_t kOnceNano = kNanosPerMinute;
   static constexpr size_t kMostRemembered = 4'096;
-  // Slow requests are what people ask for; of the others, few are as good as all, and the collector keeps a limited
-  // number of all nodes together.
-  static constexpr RateLimit kRateOfSlow{20, 500};  // also of overdue ones
+  // People mostly look at slow requests. Of the other triggers, a few reports explain as much as all, and the collector
+  // keeps a limited number for all nodes together.
+  static constexpr RateLimit kRateOfSlow{20, 500};  // also of kOverdue
   static constexpr RateLimit kRateOfOthers{1, 50};
 
   SkippedTraces();
 
-  // Not what is captured already (SkipReason::kSame), nor what is of no trace.
+  // Ignores traces that are captured already (SkipReason::kSame), and reports without a trace.
   void note(ingest::SkippedCapture skipped, uint64_t now_nano);
-  // So many more, of which no trace is known.
+  // Counts reports that are dropped before they come here.
   static void drop(uint64_t count);
-  // The oldest first, a message's worth at a time, until `send` says that it takes none now.
+  // Passes the reports to `send`, the oldest first, one message at a time, until it returns false.
   void hand_over(const std::function<bool(const ingest::SkippedCaptures&)>& send);
 
  private:

@@ -16,7 +16,7 @@ class SkippedTracesTest : public ::testing::Test {
     one.trace_id.bytes[0] = 1;
     return one;
   }
-  // Far enough from each other that no rate limits them.
+  // Notes traces with enough time between them that no rate limits them.
   void note_slowly(uint32_t first, uint32_t count) {
     for (uint32_t number = first; number < first + count; ++number)
       traces_.note(skipped(number), now_ += 1'000'000'000);
@@ -76,7 +76,7 @@ TEST_F(SkippedTracesTest, EachTriggerHasARateOfItsOwn) {
   EXPECT_EQ(note_all(CaptureTrigger::kProgram), 50u);
   EXPECT_EQ(note_all(CaptureTrigger::kRemote), 50u);
   EXPECT_EQ(note_all(CaptureTrigger::kSlow), 500u) << "failures do not take the place of slow ones";
-  now_ += 70 * kNanosPerSecond;  // all that was reported may be again
+  now_ += 70 * kNanosPerSecond;  // all subjects may be reported again
   EXPECT_EQ(note_all(CaptureTrigger::kError), 50u);
   now_ += 10 * kNanosPerSecond;
   EXPECT_EQ(note_all(CaptureTrigger::kError), 50u + 10u) << "those that were reported just now are not dropped";

@@ -1,12 +1,12 @@
 // SlowestRequests: which requests are the slowest of their operation and minute, known at every moment of the minute.
 //
-// Purpose: flight recorders hold only the recent past, so whoever captures must decide at once and correct later: a
-// request that is slower than the Kth slowest of its operation and minute so far takes that one's place. At the
-// minute's end those that have a place are the K slowest, exactly. A request belongs to the minute in which it began,
-// and may end later: a minute is closed some seconds behind its end, and whoever is slower than those that have a
-// place comes late. Thread safety: none. Hostility: users have places of their own; a user's operations of a minute are
-// bounded, and so are those who come late of an operation and minute. Bounds: `minutes` of options; requests of
-// earlier ones are not wanted. Units: nanoseconds; minutes by any count that goes up.
+// Purpose: flight recorders hold only the recent past, so a capture must be decided at once and corrected later. A
+// request that is slower than the Kth slowest of its operation and minute so far takes that one's place. At the end of
+// the minute, the requests with a place are exactly the K slowest. A request belongs to the minute in which it began,
+// and may end later. A minute is closed some seconds after its end; a request that ends after that and is slower than
+// one with a place is late. Thread safety: none. Hostility: each user has separate places; a user's operations in a
+// minute are bounded, and so are the late requests of an operation and minute. Bounds: requests of minutes before the
+// last `minutes` closed ones get no place. Units: nanoseconds; minutes by any increasing count.
 #pragma once
 
 #include <sys/types.h>
@@ -20,14 +20,14 @@
 namespace fathom::agent {
 
 struct SlowestOptions {
-  size_t per_minute = 2;                   // of an operation; and as many that come late
-  size_t most_operations_of_user = 1'000;  // in a minute
-  uint64_t minutes = 5;                    // that are closed, and known
+  size_t per_minute = 2;                   // places of an operation; also the limit of its late requests
+  size_t most_operations_of_user = 1'000;  // in one minute
+  uint64_t minutes = 5;                    // closed minutes that still accept late requests
 };
 
 class SlowestRequests {
  public:
-  using Id = uint64_t;  // of a place that a request took; never used again
+  using Id = uint64_t;  // of a request's place; never reused
 
   explicit SlowestRequests(const SlowestOptions& options = {}) : options_(options) {}
 
@@ -39,15 +39,15 @@ class SlowestRequests {
   };
   struct Placed {
     Id id = 0;
-    std::optional<Id> displaced;  // who had the place until now
-    bool is_late = false;         // its minute is closed
+    std::optional<Id> displaced;  // the request that had the place before
+    bool is_late = false;         // its minute was closed before
   };
-  // All but the first mean that it may be slow enough, and gets no place all the same.
+  // All except kNotSlow: the request may be slow enough, but gets no place.
   enum class Refusal { kNotSlow, kTooOld, kTooManyOperations, kTooManyLate };
-  // Why it would get no place; nothing: place() gives it one.
+  // The reason why place() would give it no place; no value: it would get one.
   std::optional<Refusal> why_not(const Request& request) const;
   std::optional<Placed> place(const Request& request);
-  // Closes all minutes before this one, and forgets old ones. Those who have a place, and were not told before.
+  // Closes all minutes before this one, and forgets old ones. Returns the places of the newly closed minutes.
   std::vector<Id> close_before(uint64_t minute);
 
  private:
@@ -67,7 +67,7 @@ class SlowestRequests {
 
   SlowestOptions options_;
   std::map<uint64_t, Minute> minutes_;
-  uint64_t open_from_ = 0;  // minutes before are closed
+  uint64_t open_from_ = 0;  // all earlier minutes are closed
   Id last_id_ = 0;
 };
 

@@ -46,9 +46,9 @@ TEST(SlowestRequests, OfThoseWhoComeLateAsManyCountAsHavePlaces) {
   EXPECT_TRUE(late->is_late);
   EXPECT_EQ(late->displaced, first->id);
   EXPECT_TRUE(slowest.place(request(1, 100, 8)));
-  EXPECT_EQ(slowest.why_not(request(1, 100, 9)), Refusal::kTooManyLate) << "who grows and grows";
-  EXPECT_EQ(slowest.why_not(request(1, 100, 7)), Refusal::kNotSlow) << "whether there are too many or not";
-  EXPECT_TRUE(slowest.place(request(2, 97, 1))) << "an operation that nothing else is known of";
+  EXPECT_EQ(slowest.why_not(request(1, 100, 9)), Refusal::kTooManyLate) << "each is slower than the one before";
+  EXPECT_EQ(slowest.why_not(request(1, 100, 7)), Refusal::kNotSlow) << "even if there are too many";
+  EXPECT_TRUE(slowest.place(request(2, 97, 1))) << "the first request of its operation";
   EXPECT_EQ(slowest.why_not(request(2, 96, 1)), Refusal::kTooOld);
   EXPECT_EQ(slowest.close_before(110), Ids());
 }
@@ -63,7 +63,7 @@ TEST(SlowestRequests, AUsersOperationsAreBounded) {
   EXPECT_FALSE(slowest.why_not(request(3, 100, 5, 2000)));
 }
 
-// Against a list of all requests: at each minute's end the places have its K slowest.
+// Compares with a list of all requests: at each minute's end, the K slowest have the places.
 TEST(SlowestRequests, AtTheEndThoseWithAPlaceAreTheSlowest) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);

@@ -1,10 +1,10 @@
-// Thresholds: how long operations may take before that is worth a capture.
+// Thresholds: how long an operation may take before a capture is worthwhile.
 //
-// Purpose: what a collector has learnt (ControlHandler::thresholds), as a table that whoever looks at spans keeps a
-// copy of: it never changes, a later one takes its place. An operation is known by its kind and by what a slot of open
-// spans has of its name: the length and the first 88 bytes. Those that agree in that share the larger threshold. Thread
-// safety: Thresholds is constant; ThresholdBook belongs to one thread. Errors: none; beyond kMostOperations what comes
-// is counted and left out. Units: nanoseconds; kNever where nothing is too long.
+// Purpose: what a collector has learned (ControlHandler::thresholds), as an immutable table. Its readers keep a pointer
+// to it; a later table replaces it. An operation is known by its kind and by what a slot of open spans has of its name:
+// the length and the first 88 bytes. Operations that agree in these share the larger threshold. Thread safety:
+// Thresholds is constant; ThresholdBook belongs to one thread. Errors: none; operations beyond kMostOperations are
+// counted and ignored. Units: nanoseconds; kNever if nothing is too long.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ namespace fathom::agent {
 
 inline constexpr uint64_t kNever = UINT64_MAX;
 
-// `begin_of_name`: the first 88 bytes at least, if there are so many.
+// `begin_of_name`: at least the first 88 bytes, or the whole name.
 uint64_t operation_hash(uint8_t kind, std::string_view begin_of_name, size_t name_bytes);
-// Of an operation among those of all services: `service` is service_hash(), `operation` operation_hash().
+// Identifies an operation among all services: `service` is service_hash(), `operation` is operation_hash().
 uint64_t service_hash(std::string_view service_namespace, std::string_view service);
 uint64_t operation_key(uint64_t service, uint64_t operation);
 
@@ -37,7 +37,7 @@ class ServiceThresholds {
     auto found = operations_.find(operation);
     return found == operations_.end() ? otherwise_nano_ : found->second;
   }
-  // Nothing of this service is too long below this.
+  // No operation of this service has a smaller threshold.
   uint64_t smallest_nano() const { return smallest_nano_; }
 
  private:
@@ -48,7 +48,7 @@ class ServiceThresholds {
 
 class Thresholds {
  public:
-  // `otherwise_nano`: for operations of which nothing is known.
+  // `otherwise_nano`: for operations without a known threshold.
   explicit Thresholds(uint64_t otherwise_nano = kNever) : others_(otherwise_nano), otherwise_nano_(otherwise_nano) {}
   void add(std::string_view service_namespace, std::string_view service, uint64_t operation, uint64_t threshold_nano);
   const ServiceThresholds& of(std::string_view service_namespace, std::string_view service) const;
@@ -64,8 +64,8 @@ class ThresholdBook {
   static constexpr size_t kMostOperations = 100'000;
 
   explicit ThresholdBook(uint64_t otherwise_nano) : otherwise_nano_(otherwise_nano) {}
-  // As ControlHandler has it; one without names and kind is for all operations of which nothing else is said. Returns
-  // what stands now.
+  // As ControlHandler::thresholds(). An entry without names and kind applies to all other operations. Returns the table
+  // that now applies.
   std::shared_ptr<const Thresholds> take(const std::vector<OperationThreshold>& operations, bool replaces);
   std::shared_ptr<const Thresholds> current() const;
   size_t size() const { return operations_.size(); }

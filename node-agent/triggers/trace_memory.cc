@@ -22,7 +22,7 @@ TraceMemory::TraceMemory(size_t places) : ring_(places), latest_(places) {
   assert(std::has_single_bit(places));
 }
 
-// The second half of an id is random also where the first one is a time.
+// Uses the second half, which is random even if the first half of the id is a time.
 size_t TraceMemory::chain_of(const TraceId& trace_id) const {
   uint64_t half;
   std::memcpy(&half, trace_id.bytes.data() + sizeof half, sizeof half);
@@ -46,7 +46,7 @@ void TraceMemory::note(const uint8_t (&trace_id)[16], uint32_t program, uint64_t
   latest = last_;
 }
 
-// A chain ends where a place was written again since: that one is not older than the one that led to it.
+// A chain ends at a link to an overwritten entry: the link's number is then not older than the number before it.
 std::vector<TraceMemory::Stay> TraceMemory::find(const TraceId& trace_id, uint64_t now_nano) const {
   std::vector<Stay> stays;
   uint32_t number = latest_[chain_of(trace_id)];

@@ -1,11 +1,11 @@
 // TriggerLimits: how many captures each kind of trigger may make.
 //
-// Purpose: a capture costs a copy of some megabytes, compression and the way home; where everything is slow, a few
-// captures tell as much as all would. A kind has a token bucket. Overdue spans and their rests (kSlow) share one, and
-// of one operation they make one capture in ten seconds, besides those that took a good deal longer than all that were
-// captured in this time. The slowest requests of a minute do not come here (slowest_requests.h). Of one trace in one
-// process a kind makes one capture, for as long as it is remembered. Thread safety: all of it. Errors: the reason why
-// not, as fathom_agent_captures_skipped_total has it. Units: nanoseconds of CLOCK_MONOTONIC.
+// Purpose: a capture costs a copy of some megabytes, compression and transfer. If everything is slow, a few captures
+// explain as much as all. Each trigger has a token bucket. Overdue spans and their rests (kSlow) share one, and make
+// one capture per operation in ten seconds, unless a span is a quarter longer than all that were captured in this time.
+// The slowest requests of a minute are not limited here (slowest_requests.h). A trigger makes one capture of a trace
+// and process, as long as that is remembered. Thread safety: all of it. Errors: the reason why not, as in
+// fathom_agent_captures_skipped_total. Units: nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct RateLimit {
 };
 
 struct TriggerLimitOptions {
-  // Of triggers that are not here, RateLimit's own. Overdue and slow spans share the first.
+  // Other triggers have the defaults of RateLimit. Overdue and slow spans share the rate of kSlow.
   std::map<CaptureTrigger, RateLimit> rates{{CaptureTrigger::kSlow, {2, 10}},
                                             {CaptureTrigger::kProgram, {2, 10}},
                                             {CaptureTrigger::kCrash, {5, 5}},
@@ -46,20 +46,20 @@ struct TriggerCause {
   CaptureTrigger trigger = CaptureTrigger::kRequested;
   uint32_t program = 0;        // WatchedProgram::serial
   TraceId trace_id;            // zero: no trace
-  uint64_t operation = 0;      // of service and operation_hash(); 0: none
-  uint64_t duration_nano = 0;  // of the span, as far as it is known
-  bool goes_on = false;        // with what was captured of its trace already: only the bucket limits it
-  bool shares = false;         // the content of one that was admitted just now
+  uint64_t operation = 0;      // operation_key(); 0: none
+  uint64_t duration_nano = 0;  // of the span so far
+  bool goes_on = false;        // adds to an earlier capture of its trace: only the bucket limits it
+  bool shares = false;         // uses the content of a cause that was just admitted: takes no token
 };
 
 class TriggerLimits {
  public:
   explicit TriggerLimits(const TriggerLimitOptions& options = {});
 
-  // Nothing: a capture may be made, and is counted. Requests always may.
+  // No value: a capture may be made, and is remembered. kRequested is always admitted.
   std::optional<SkipReason> admit(const TriggerCause& cause, uint64_t now_nano);
-  // What was admitted then was not captured after all: its trace and its operation may be captured as if it had never
-  // been asked for. What it took of the rate stays taken: in vain was paid for, too.
+  // The cause admitted at that time was not captured after all: its trace and operation may be captured as if it had
+  // never been admitted. The token stays taken, because a failed attempt has its cost, too.
   void give_back(const TriggerCause& cause, uint64_t admitted_nano);
 
  private:
@@ -69,7 +69,7 @@ class TriggerLimits {
     uint64_t duration_nano = 0;
     bool operator==(const Captured&) const = default;
   };
-  // Those of an operation since the first of them, one at least; few, because the rate is limited.
+  // Captures of an operation since the first of its turn, at least one; few, because the rate is limited.
   using Turn = std::vector<Captured>;
 
   std::optional<SkipReason> why_not(const TriggerCause& cause, uint64_t now_nano);

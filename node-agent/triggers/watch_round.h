@@ -1,9 +1,9 @@
-// WatchRound: which programs are to be looked at when, for spans that are overdue and for triggers of their own.
+// WatchRound: schedules the visits of programs that look for overdue spans and for the programs' own triggers.
 //
-// Purpose: OverdueWatch without its thread. A program is visited as often as its smallest threshold, from 1 to 32 ms
-// (down to a power of two, so that programs are visited together), so that each span that may become overdue is known
-// by its deadline, and again at that; of those without thresholds only what they trigger is looked for. Thread safety:
-// none. Hostility: what the visits of a program, and of all programs of a user, take of the time is bounded
+// Purpose: OverdueWatch without its thread. A program is visited once per smallest threshold of its service, rounded
+// down to a power of two from 1 to 32 ms so that programs are visited together. So a span is normally seen before its
+// deadline, and again at the deadline. Programs without thresholds are only searched for their own triggers. Thread
+// safety: none. Hostility: the visits of each program, and of all programs of a user, get a bounded share of the time
 // (cpu_share.h).
 #pragma once
 
@@ -17,14 +17,14 @@
 
 namespace fathom::agent {
 
-// Called from within a round. True: what came of it was worth its time; else that is the program's.
+// Called from within a round. True: the find was worth its time. False: the time is charged to the program.
 class TriggerSink {
  public:
   virtual ~TriggerSink() = default;
-  // All that one visit found.
+  // All overdue spans that one visit found.
   virtual bool overdue(const std::shared_ptr<const WatchedProgram>& program, std::vector<OverdueSpan> spans) = 0;
   virtual bool asked(const std::shared_ptr<const WatchedProgram>& program, std::vector<ProgramTrigger> triggers) = 0;
-  // So many triggers of a program were overwritten before they were read.
+  // This many triggers of a program were overwritten before they were read.
   virtual void missed(uint64_t triggers) = 0;
 };
 
@@ -33,31 +33,31 @@ class WatchRound {
   using Now = std::function<uint64_t()>;  // CLOCK_MONOTONIC
   static constexpr uint64_t kShortestNano = 1'000'000;
   static constexpr uint64_t kLongestNano = 32'000'000;
-  // Between two visits of a program, whatever becomes overdue in it.
+  // The shortest time between two visits of a program, even if spans become overdue in between.
   static constexpr uint64_t kLeastGapNano = 500'000;
-  // What a program triggered longer before we came is not looked at.
+  // At the first visit, triggers older than this are ignored.
   static constexpr uint64_t kOldTriggerNano = 5'000'000'000;
 
   // `longest_nano`: from kShortestNano to kLongestNano.
   WatchRound(ClockSource& clock, TriggerSink& sink, Now now, uint64_t longest_nano = kLongestNano)
       : now_(std::move(now)), longest_nano_(longest_nano), clock_(clock), sink_(sink) {}
 
-  // New, or changed.
+  // Adds or updates a program.
   void set(std::shared_ptr<const WatchedProgram> program);
   void remove(uint32_t serial);
-  // It is over, and has what it had open: what did it trigger last? Looked for at once, or by the step that knows the
-  // time of ticks, also when it is removed in between.
+  // The program has ended and still has its OpenArea: reads its last triggers, at once or in the next step that knows
+  // the time of ticks, even if the program is removed in between.
   void look_last(std::shared_ptr<const WatchedProgram> program);
   void set_thresholds(std::shared_ptr<const Thresholds> thresholds);
 
-  // Visits those who are due; returns when the next one will be.
+  // Visits the programs that are due. Returns the time of the next visit.
   uint64_t step();
 
  private:
   struct Watched {
     std::shared_ptr<const WatchedProgram> program;
-    std::shared_ptr<const WatchedProgram> last;  // it is over, and to be looked at for the last time
-    bool removed = false;                        // to be, when that is done
+    std::shared_ptr<const WatchedProgram> last;  // it has ended, and is to be read for the last time
+    bool removed = false;                        // remove() was called; done after that
     OpenSpanScan scan;
     CpuShare share{16, 1'000'000};
     uint64_t due_nano = 0;

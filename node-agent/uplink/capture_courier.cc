@@ -15,17 +15,17 @@ constexpr uint64_t kMostCaptureRetryNano = 30 * kNanosPerSecond;
 constexpr size_t kMostUnderWay = 4;  // half of what collectors take (ingest/limits.h)
 
 Counter& durable() {
-  return counter("fathom_agent_durable_captures_total", "Captures that the collector has said are durable");
+  return counter("fathom_agent_durable_captures_total", "Captures that the collector has acknowledged as durable");
 }
 Counter& retries() {
-  return counter("fathom_agent_capture_retries_total", "Captures that the collector asked for again later");
+  return counter("fathom_agent_capture_retries_total", "Captures that the collector asked to send again later");
 }
 Gauge& memory() {
-  return gauge("fathom_agent_capture_memory_bytes", "Captures that are not durable yet");
+  return gauge("fathom_agent_capture_memory_bytes", "Bytes of captures that are not durable yet");
 }
 Counter& referring() {
   return counter("fathom_agent_shared_captures_total",
-                 "Captures that are durable with the content of another one, which was not sent again");
+                 "Durable captures that refer to the content of an earlier capture, which was not sent again");
 }
 Counter& lost(const char* reason) {
   return counter("fathom_agent_lost_captures_total", "Captures that were made and are not stored, by reason",
@@ -87,7 +87,7 @@ void CaptureCourier::discharge(const ContentPtr& content) {
   if (--contents_.at(content).captures == 0) memory_bytes_ -= content->size();
 }
 
-// One that is under way twice would end the stream.
+// The collector ends the stream if one capture is under way twice.
 bool CaptureCourier::is_here(const CaptureId& id) const {
   auto same = [&](const ParcelPtr& parcel) { return parcel->capture.begin.id == id; };
   return std::any_of(waiting_.begin(), waiting_.end(), same) || std::any_of(under_way_.begin(), under_way_.end(), same);
@@ -111,7 +111,7 @@ void CaptureCourier::link_ended() {
   welcome_ = false;
   blocked_until_nano_ = 0;
   std::deque<ParcelPtr> under_way = std::exchange(under_way_, {});
-  // The last first, so that the first is in front in the end.
+  // In reverse order, so that the first one is in front again.
   for (auto at = under_way.rbegin(); at != under_way.rend(); ++at) take_back(*at);
 }
 
@@ -140,7 +140,7 @@ bool CaptureCourier::may_begin() const {
   return under_way_.empty() || under_way_.back()->all_sent();
 }
 
-// Another capture's parts are on their way with it.
+// True while another capture with the same content is being sent.
 bool CaptureCourier::waits_for_content(const ParcelPtr& parcel) const {
   if (!shares_contents_ || parcel->capture.begin.sha256.is_zero()) return false;
   return std::ranges::any_of(under_way_, [&](const ParcelPtr& other) {
@@ -192,7 +192,7 @@ void CaptureCourier::heard(const ingest::CaptureProgress& progress) {
   if (progress.state == ingest::CaptureProgress::State::kRetry) return retry(parcel, progress.retry_after_nano);
   under_way_bytes_ -= parcel->sent_bytes - parcel->taken_bytes;
   if (progress.state == ingest::CaptureProgress::State::kRefused) {
-    log_warning("the collector refuses a capture for good: " + progress.message);
+    log_warning("the collector permanently rejected a capture: " + progress.message);
     return lose(*parcel, Loss::kRefused);
   }
   durable().add();
@@ -205,7 +205,7 @@ void CaptureCourier::retry(const ParcelPtr& parcel, uint64_t delay_nano) {
   retries().add();
   if (parcel->refers()) contents_.at(parcel->capture.content).is_stored = false;
   uint64_t delay = std::clamp(delay_nano, 10 * kNanosPerMilli, kMostCaptureRetryNano);
-  delay += random_() % (delay / 4 + 1);  // or all agents would come again together
+  delay += random_() % (delay / 4 + 1);  // so that not all agents retry at the same time
   blocked_until_nano_ = std::max(blocked_until_nano_, surroundings_.now_nano() + delay);
   take_back(parcel);
 }

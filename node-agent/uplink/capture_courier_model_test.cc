@@ -11,8 +11,8 @@ namespace {
 using testing::CaptureCourierTest;
 using testing::kMilli;
 
-// A collector by the book, with moods: it takes parts in order, within the window, and answers each capture now and
-// then anyhow. Streams end at any moment.
+// A model of a collector: it accepts parts in order, within the window, and gives each capture a random answer at a
+// random time. Streams end at any moment.
 class CaptureCourierModel : public CaptureCourierTest, public ::testing::WithParamInterface<uint32_t> {
  protected:
   struct Upload {
@@ -22,7 +22,7 @@ class CaptureCourierModel : public CaptureCourierTest, public ::testing::WithPar
     uint64_t taken = 0;
     bool refers = false;
   };
-  // Three captures each share a content.
+  // Each content is shared by three captures.
   static uint8_t content_number(uint8_t number) { return static_cast<uint8_t>(number - number % 3 + 1); }
   void send_next() {
     const auto number = static_cast<uint8_t>(sizes_.size() + 1);
@@ -49,9 +49,9 @@ class CaptureCourierModel : public CaptureCourierTest, public ::testing::WithPar
   }
   void take(const testing::wire::CapturePart& part) {
     auto id = static_cast<uint8_t>(part.capture_id()[0]);
-    if (!uploads_.contains(id)) return;  // answered meanwhile
+    if (!uploads_.contains(id)) return;  // already answered
     Upload& upload = uploads_[id];
-    ASSERT_FALSE(upload.refers) << "it said that nothing follows";
+    ASSERT_FALSE(upload.refers) << "a capture that refers to a stored content has no parts";
     ASSERT_EQ(part.offset(), upload.received.size());
     upload.received += part.content();
     ASSERT_LE(upload.received.size(), upload.size);
@@ -63,7 +63,7 @@ class CaptureCourierModel : public CaptureCourierTest, public ::testing::WithPar
     if (uploads_.empty()) return;
     auto at = std::next(uploads_.begin(), static_cast<ptrdiff_t>(random_() % uploads_.size()));
     auto [id, upload] = *at;
-    if (random_() % 20 == 0) contents_.clear();  // as retention would
+    if (random_() % 20 == 0) contents_.clear();  // as retention does
     if (upload.refers) return answer_referring(at);
     uint32_t mood = random_() % 10;
     if (mood == 0 || (mood > 6 && upload.received.size() == upload.size)) {

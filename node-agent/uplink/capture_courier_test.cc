@@ -231,7 +231,7 @@ TEST_F(CaptureCourierTest, AContentThatSeveralShareIsSentAndChargedOnce) {
   for (uint8_t number : {1, 2, 3}) send_sharing(number, shared);
   send(4, 400);
   EXPECT_EQ(courier_->memory_bytes(), 1000u);
-  EXPECT_EQ(begun(), (std::vector<int>{1, 4})) << "two wait for the content, and nobody waits for them";
+  EXPECT_EQ(begun(), (std::vector<int>{1, 4})) << "two wait for the content; the next one does not wait";
   say(1, State::kTaken, 600);
   EXPECT_EQ(begun().size(), 2u) << "it is not durable yet";
   say(1, State::kDurable);
@@ -246,7 +246,7 @@ TEST_F(CaptureCourierTest, AContentThatSeveralShareIsSentAndChargedOnce) {
   EXPECT_EQ(courier_->memory_bytes(), 400u);
   EXPECT_EQ(fates(3), Fates{CaptureFate::kDurable});
   send_sharing(5, shared);
-  EXPECT_TRUE(link_->begins.back().content_is_stored()) << "later, too, while somebody has it";
+  EXPECT_TRUE(link_->begins.back().content_is_stored()) << "also later, while the content has another owner";
   say(4, State::kDurable);
   say(5, State::kDurable);
   EXPECT_TRUE(courier_->idle());

@@ -1,13 +1,13 @@
-// Courier: which batch goes where, when: to the stream, to the spool, or waits; the Uplink without its clockwork.
+// Courier: decides whether a batch is sent, spooled, or waits, and when; the Uplink without its timers and threads.
 //
-// Purpose: everything that is decided is decided here, by the time that is handed in, so that tests can play it
-// through:
-//  - live batches and spooled ones are sent in turn, each in its order, within the window that Welcome allows;
-//  - what a dead stream had under way is sent again over the next, first of all, under the same identity;
-//  - RETRY halts all sending for the time asked, and then one batch tries alone;
-//  - what could not be sent for `spool_after_nano`, or was sent and not answered for `stalled_after_nano`, is spooled;
-//  - captures have a courier of their own (capture_courier.h), which this one gives its turns;
-//  - a batch is stamped with the clock's offset when it is first sent, or spooled, and keeps its stamp.
+// Purpose: all decisions of the uplink, by the time that is passed in, so that tests can simulate them without waiting
+// and without a network:
+//  - live and spooled batches are sent alternately, each in their order, within the window that Welcome allows;
+//  - batches that a broken stream had under way are sent first over the next one, under the same identity;
+//  - RETRY halts all sending for the requested time; then one batch is tried alone;
+//  - batches are spooled if not sent for `spool_after_nano`, or sent and not answered for `stalled_after_nano`;
+//  - captures have their own courier (capture_courier.h), which this one calls;
+//  - a batch gets the clock's offset when it is first sent, or spooled, and keeps it.
 // Thread safety: none; everything on the loop's thread, events too. Ownership: the link and the spool are the
 // courier's. Errors: none; losses are counted in fathom_agent_lost_spans_total{reason}.
 #pragma once
@@ -36,15 +36,15 @@ class Courier {
  public:
   struct Report {
     std::string message;
-    std::function<void()> told;  // called when the collector has heard it; perhaps never
+    std::function<void()> told;  // called when the collector has received it; perhaps never
   };
   struct Surroundings {
     std::function<uint64_t()> now_nano;               // monotonic
-    std::function<LocalInstant()> instant;            // now, on the clocks that batches and probes know
+    std::function<LocalInstant()> instant;            // now, on the clocks of batches and probes
     std::function<void(std::function<void()>)> post;  // runs it soon, not at once
     LinkFactory open_link;                            // its events come back through `post`, or from the same thread
     std::function<Report()> report;                   // when one is due
-    std::function<ControlHandler*()> control = {};    // whom requests are for; null: nobody
+    std::function<ControlHandler*()> control = {};    // handles requests; null: no handler
   };
 
   Courier(UplinkOptions options, Surroundings surroundings, std::unique_ptr<SpoolPort> spool);
@@ -53,11 +53,11 @@ class Courier {
   uint64_t most_bytes() const { return most_bytes_; }
   void send(OutgoingBatch batch, std::function<void(Outcome)> done);
   void send(OutgoingCapture capture, std::function<void(CaptureFate)> done);
-  // Now, for what is made now and sent later.
+  // The current instant, for what is made now and sent later.
   LocalInstant mark() { return steps_.mark(surroundings_.instant()); }
   void announce(const ingest::SlowTrace& trace);
   bool report_skipped(const ingest::SkippedCaptures& skipped);
-  // What time brings: to be called ten times a second or more.
+  // Does what is due. To be called at least ten times a second.
   void tick();
   void finish(uint64_t grace_nano, std::function<void()> done);
   void set_spool_limit(uint64_t bytes);
@@ -75,10 +75,10 @@ class Courier {
     std::optional<ClockOffset> clock;
     std::function<void(Outcome)> done;  // of a live batch, until it is kept
     uint64_t since_nano = 0;            // when it came, or was sent
-    uint64_t spool_id = 0;              // its entry's; 0: none
+    uint64_t spool_id = 0;              // of its entry in the spool; 0: none
     bool loaded = false;                // came out of the spool
     bool spooling = false;              // an append is under way
-    bool settled = false;               // answered while it was
+    bool settled = false;               // answered during the append
   };
   using ParcelPtr = std::shared_ptr<Parcel>;
 
@@ -111,7 +111,7 @@ class Courier {
   void post(std::function<void()> work);
   void count_refused(const Parcel& parcel, const std::string& message);
 
-  // Captures, and what is asked.
+  // Captures and requests.
   CaptureCourier::Surroundings capture_surroundings();
   void pump_captures();
   void progressed(const ingest::CaptureProgress& progress);

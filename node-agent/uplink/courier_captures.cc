@@ -1,4 +1,4 @@
-// The Courier's side that is not about spans: captures on their way, and what the collector asks.
+// The part of the Courier that is not about spans: captures, and the collector's requests.
 #include "ingest/agent_messages.h"
 #include "node-agent/uplink/control_desk.h"
 #include "node-agent/uplink/courier.h"
@@ -18,7 +18,7 @@ void Courier::send(OutgoingCapture capture, std::function<void(CaptureFate)> don
   pump_captures();
 }
 
-// Not while the collector asks for patience with spans: it has no memory then.
+// Not while the collector halts batches with RETRY: it is then short of memory.
 void Courier::pump_captures() {
   if (welcome_ && !is_halted()) captures_.pump(*link_);
 }
@@ -32,7 +32,7 @@ void Courier::announce(const ingest::SlowTrace& trace) {
   if (link_ && welcome_) link_->answer(encode(trace));
 }
 
-// A collector that takes no captures misses none.
+// A collector that accepts no captures needs no reports of missing ones.
 bool Courier::report_skipped(const ingest::SkippedCaptures& skipped) {
   if (!link_ || !welcome_) return false;
   if (welcome_->max_capture_bytes > 0) link_->answer(encode(skipped));

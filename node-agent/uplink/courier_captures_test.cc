@@ -67,7 +67,7 @@ TEST_F(CourierCaptures, WaitForTheOffsetAndCarryIt) {
 TEST_F(CourierCaptures, CarryTheOffsetOfTheClockThatTheirTimesHave) {
   make();
   connect();
-  const uint64_t set_forward_nano = 7 * kSecond;  // since it was made
+  const uint64_t set_forward_nano = 7 * kSecond;  // after the capture was made
   give(1, LocalInstant{world_.now + FakeWorld::kRealMinusBoot - set_forward_nano, world_.now, 0});
   ASSERT_EQ(world_.link->begins.size(), 1u);
   const ingest::v1::ClockOffset& clock = world_.link->begins[0].clock();

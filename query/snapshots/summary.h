@@ -49,8 +49,8 @@ struct SnapshotSummary {
   std::string host;
   std::string command;  // the beginning of a long one
   snapshot::Trigger trigger;
-  int32_t lock_holder = -1;      // of the first of the snapshot's held_locks(); -1: none is known
-  int32_t blocking_thread = -1;  // at the end of the chain of holders that begins there; -1: none is known
+  int32_t lock_holder = -1;      // of the first of held_locks(); -1: none is known
+  int32_t blocking_thread = -1;  // the last thread of that lock's chain of holders; -1: none is known
   size_t streams = 0;
   uint64_t packet_bytes = 0;  // of all of them
   size_t images = 0;

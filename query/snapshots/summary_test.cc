@@ -10,7 +10,7 @@ using snapshot::Sideband;
 using snapshot::SidebandKind;
 using snapshot::Snapshot;
 
-// In a call of the kernel.
+// A row of a system call.
 void add_lock_sleep(Snapshot& snapshot, int32_t tid, int32_t holder, uint64_t tsc, uint64_t ticks) {
   Sideband call, wait;
   call.kind = SidebandKind::kSystemCall;

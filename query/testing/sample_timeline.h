@@ -30,7 +30,7 @@ class SampleTimeline {
   SampleTimeline();
 
   Stores stores() { return {*store_, &store_->captures()}; }
-  // `more`: attributes of its resource, besides service and process.
+  // `more`: resource attributes besides service and process.
   void add_span(const store::SpanView& span, const std::string& service, int64_t pid,
                 const std::vector<store::AttributeView>& more = {});
   void add_capture(const store::CaptureInfo& info, const std::string& content);

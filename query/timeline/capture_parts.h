@@ -1,7 +1,7 @@
-// CapturePart: what one capture adds to those of the same process that were told before it.
+// CapturePart: the part of a capture that earlier captures of the same process do not have.
 //
-// Rules: a program's events are told by the first capture whose window has them. What the kernel said is told by the
-// first capture that has it completely: one without, or of which the begin was overwritten, takes nothing from others.
+// Rules: a program's event is listed from the first capture whose window has it; kernel events from the first capture
+// that has them completely. A capture without kernel events, or whose begin was overwritten, hides none of others.
 // Thread safety: plain values. Ownership: views into the timeline's captures. Units: nanoseconds of the node's
 // CLOCK_MONOTONIC.
 #pragma once
@@ -29,7 +29,7 @@ struct CapturePart {
   std::vector<StateWindow> told = {};   // these are without gaps: [from, to], ascending, those that meet the window
   std::vector<StateWindow> fresh = {};  // the window without them
   std::vector<SetMark> sets = {};       // of each set of the capture
-  ProcessorUse processors = {};         // by threads of the process
+  ProcessorUse processors = {};         // by the threads of the process
 
   const capture::Capture& content() const { return *capture.content; }
   // Of what the kernel said all is there; nothing: it said nothing.

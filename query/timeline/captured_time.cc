@@ -11,7 +11,7 @@ struct Stretch {
   uint64_t begin_nano = 0;
   uint64_t end_nano = 0;
 };
-using Stretches = std::vector<Stretch>;  // by time; between two of them is more than what is tolerated
+using Stretches = std::vector<Stretch>;  // by time; gaps are longer than kToleratedNano
 
 Stretches merged_stretches(const Stretches& sorted) {
   Stretches result;
@@ -35,7 +35,7 @@ Stretches captured_stretches(const Timeline& timeline, const TimelineProcess& pr
   return merged_stretches(stretches);
 }
 
-// Null: none has this moment.
+// Null: no capture covers this moment.
 const Stretch* stretch_at(const Stretches& stretches, uint64_t unix_nano) {
   const auto after = std::ranges::upper_bound(stretches, unix_nano + kToleratedNano, {}, &Stretch::begin_nano);
   if (after == stretches.begin()) return nullptr;

@@ -1,8 +1,8 @@
-// Which of a process's time captures have: that of its spans.
+// How much of the time of a process's spans is captured.
 //
-// Rules: captures of the trace and of other requests count alike. Open spans do not: only captures tell of them.
-// Clocks, and windows that follow one another, agree within kToleratedNano. Captures of the trace that cannot be read,
-// or during which the calendar was set, may have all of it. Thread safety: pure functions.
+// Rules: captures of the trace and of other requests count alike. Open spans are ignored, because only captures know
+// them. Clocks, and windows that follow one another, agree within kToleratedNano. Captures of the trace that cannot be
+// read, or that a clock jump crosses, are assumed to cover all of the time. Thread safety: pure functions.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace fathom::query {
 inline constexpr uint64_t kToleratedNano = kNanosPerMilli;
 
 enum class CapturedTime : uint8_t {
-  kAll,        // also: it has no spans that are stored
-  kBegin,      // it has a capture of the trace, and the first span's begin is captured, but not all that follows
-  kPart,       // it has a capture of the trace, but the first span's begin is not captured
-  kNotItsOwn,  // it has no capture of the trace, and others have not all of its time
+  kAll,        // all of the time, or the process has no stored spans
+  kBegin,      // the process has a capture of the trace; the first span's begin is captured, but not all of the rest
+  kPart,       // the process has a capture of the trace, but the first span's begin is not captured
+  kNotItsOwn,  // the process has no capture of the trace, and other captures do not cover all of its time
 };
 
-// `timeline` has its spans placed.
+// The spans of `timeline` must have been placed.
 CapturedTime captured_time(const Timeline& timeline, const TimelineProcess& process);
 
 template <typename Visit>

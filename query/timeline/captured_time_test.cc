@@ -21,14 +21,14 @@ using testing::sample_monotonic;
 using testing::sample_span_id;
 using testing::sample_trace_id;
 
-// A process of which nothing else is captured than a request's own captures.
+// A process without captures of other requests.
 class CapturedTimeTest : public ::testing::Test {
  protected:
   static constexpr uint64_t kTrace = 2;
   static constexpr uint32_t kPid = 600;
 
   static store::NodeId node() { return sample_capture_info(1).node_id; }
-  // In milliseconds after kSampleStart.
+  // Times are milliseconds after kSampleStart.
   void add_part(uint64_t begin_milli, uint64_t end_milli, bool jumps = false) {
     capture::Capture content = sample_capture();
     content.threads.clear();

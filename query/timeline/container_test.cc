@@ -1,4 +1,4 @@
-// Processes that have other numbers and names for themselves than their node has: those of containers.
+// Tests processes in containers, which see other process ids and host names than their node.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using testing::sample_span_id;
 using testing::sample_trace_id;
 using testing::SampleTimeline;
 
-constexpr uint32_t kContainerPid = 4711;  // as shop-1 numbers it
+constexpr uint32_t kContainerPid = 4711;  // shop-1's number of the process
 constexpr uint32_t kContainerWorker = 4712;
 constexpr uint64_t kPlainSpan = 60;
 
@@ -33,7 +33,7 @@ std::string node_of_sample() {
 
 class ContainerTest : public ::testing::Test {
  protected:
-  // A span that no capture mentions, of a process that calls itself 1 on a host that it made up.
+  // A span that no capture mentions, of a process that has pid 1 and a host name of its own.
   void add_span(int64_t node_pid, const std::string& node, uint64_t number = kPlainSpan, uint64_t trace = 1,
                 const std::string& service = "checkout") {
     store::SpanView span{.trace_id = sample_trace_id(trace), .span_id = sample_span_id(number), .name = "plain"};
@@ -84,7 +84,7 @@ TEST_F(ContainerTest, AnotherNumberOrAnotherNodeIsAnotherProcess) {
   }
 }
 
-// Its service, its process id and its host are those of the captured one.
+// Its service, process id and host equal those of the captured process.
 TEST_F(ContainerTest, WhatItsAgentSaysCountsMoreThanItsNames) {
   store::SpanView span{.trace_id = sample_trace_id(1), .span_id = sample_span_id(kPlainSpan), .name = "plain"};
   span.start_unix_nano = kSampleStart;
@@ -98,7 +98,7 @@ TEST_F(ContainerTest, WhatItsAgentSaysCountsMoreThanItsNames) {
   EXPECT_EQ(std::ranges::count(timeline_.processes, 5000u, &TimelineProcess::pid), 1);
 }
 
-// As a child of fork() that works under its parent's span: else it would take the parent's spans.
+// A child of fork() works under a span of its parent; it must not get the parent's spans.
 TEST_F(ContainerTest, AnotherProcessThatWorkedUnderASpanDoesNotTakeIt) {
   add_span(5000, node_of_sample());
   capture::Capture content = sample_capture();
@@ -138,7 +138,7 @@ TEST_F(ContainerTest, CapturesOfItsOtherRequestsCoverIt) {
   EXPECT_TRUE(timeline_.captures.empty()) << "of another process of the service";
 }
 
-// A span of a service without captures names a thread of a process that has some.
+// A span of a service without captures names a thread id of a process with captures.
 TEST_F(ContainerTest, AThreadOfAnotherProcessIsNotTaken) {
   const store::AttributeView thread[] = {{kThreadId, ValueView::of_int(kContainerWorker)}};
   store::SpanView span{.trace_id = sample_trace_id(1), .span_id = sample_span_id(kPlainSpan), .name = "plain"};

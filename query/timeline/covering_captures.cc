@@ -16,12 +16,12 @@ namespace {
 
 using store::StoredCapture;
 
-// Nobody can ask for more.
+// The longest window that a user can request.
 constexpr uint64_t kLongestWindowNano = 10 * kNanosPerMinute;
-// Between two looks at whether the query may go on.
+// Rows between two checks of the budget.
 constexpr size_t kPageRows = 100;
 constexpr uint64_t kShareOfSearch = 4;
-constexpr uint64_t kOriginBytes = 256;  // in a set, about
+constexpr uint64_t kOriginBytes = 256;  // estimated size in a set
 
 struct Period {
   uint64_t begin_nano = UINT64_MAX;
@@ -35,7 +35,7 @@ void widen(Period& period, const store::StoredSpan& stored) {
   period.end_nano = std::max(period.end_nano, begin_nano + stored.span.end_unix_nano - stored.span.start_unix_nano);
 }
 
-// `beyond`: processes that are too many.
+// `beyond`: gets the processes above the limit.
 Result<Periods> periods_of(const store::StoredTrace& trace, std::set<Origin>& beyond, store::QueryBudget& budget) {
   Periods periods;
   for (const store::StoredSpan& stored : trace.spans) {
@@ -49,7 +49,7 @@ Result<Periods> periods_of(const store::StoredTrace& trace, std::set<Origin>& be
   return periods;
 }
 
-// As process_finder.h has it: a host that no agent goes by may be what a container calls itself.
+// As in process_finder.h: an unknown host name may be a container's.
 bool is_of(const StoredCapture& capture, const Origin& origin, bool host_is_known) {
   const store::CaptureInfo& info = capture.info;
   if (origin.names_process()) return info.node_id == origin.node_id && info.pid == origin.node_pid;
@@ -61,7 +61,7 @@ bool overlaps(const StoredCapture& capture, const Period& period) {
   return capture.info.start_unix_nano < period.end_nano && capture.info.end_unix_nano > period.begin_nano;
 }
 
-// The part of the period that no capture has yet: from the end of those that cover its begin on.
+// The rest of the period after the captures that cover its begin.
 Period uncovered(Period period, std::vector<StoredCapture> captures) {
   std::ranges::sort(captures, {}, [](const StoredCapture& capture) { return capture.info.start_unix_nano; });
   for (const StoredCapture& capture : captures) {
@@ -71,7 +71,7 @@ Period uncovered(Period period, std::vector<StoredCapture> captures) {
   return period;
 }
 
-// Of several that have the period's begin, the one that goes on for longest; if there is none, the first behind it.
+// Prefers captures that cover the period's begin, and of these the one that ends last; else the one that starts first.
 bool is_better(const store::CaptureInfo& one, const store::CaptureInfo& best, uint64_t begin_nano) {
   const bool has = one.start_unix_nano <= begin_nano, best_has = best.start_unix_nano <= begin_nano;
   if (has != best_has) return has;
@@ -108,7 +108,7 @@ class Search {
   CoveringCaptures take() { return std::move(result_); }
 
  private:
-  // A process, or a service.
+  // The key of a search: a process, or else a service.
   using Subject = std::tuple<store::NodeId, uint32_t, std::string>;
   struct Asked {
     uint64_t begin_nano = UINT64_MAX;
@@ -155,14 +155,14 @@ class Search {
     return filter;
   }
 
-  // A trace has many processes of one service, rarely at other times than the first.
+  // Reuses an earlier search of the same subject: processes of one service mostly have the same period.
   Result<const Asked*> asked_for(const Origin& origin, const Period& period) {
     Asked& asked = asked_[subject_of(origin)];
     const bool is_there = asked.begin_nano <= period.begin_nano && period.end_nano <= asked.end_nano;
     if (is_there || asked.failed) return &asked;
     asked = {std::min(asked.begin_nano, period.begin_nano), std::max(asked.end_nano, period.end_nano), {}};
     const Result<> read = read_all(filter_for(origin, asked), asked.captures);
-    // Where the query may not go on at all, it says so itself.
+    // A search that fails is no error of the query, unless the query's own budget is exhausted.
     if (Result<> going_on = pay(); !going_on) return going_on.error();
     asked.failed = !read;
     if (!read) ++result_.failed_searches;
@@ -181,7 +181,7 @@ class Search {
     return {};
   }
 
-  // What the share has spent since, so that the query's budget knows it.
+  // Charges the query's budget with what the search's share has spent since the last call.
   Result<> pay() {
     const uint64_t spent = share_.spent_bytes();
     return budget_.spend(spent - std::exchange(paid_bytes_, spent));

@@ -1,12 +1,12 @@
-// covering_captures(): captures of other requests, or that a user asked for, that cover a time of this trace's
+// covering_captures(): finds captures of other requests, or that a user requested, that cover time of this trace's
 // processes.
 //
-// Purpose: a capture has all that its process did in its window, not only for the trace that it is kept under. A
-// request that has no capture of its own, or one that covers only a part of it, is explained by those. Thread safety: a
-// plain function. Bounds: kMostCoveredProcesses processes of the trace are looked at, kMostExtraCaptures captures each,
-// among the kMostLooks of the process (of its service, where no agent says which process it is) whose windows began
-// last, up to ten minutes before. The search takes a fourth of what is left of the budget at most. Errors: the
-// budget's alone, where the query may not go on at all. A search that fails leaves its processes without.
+// Purpose: a capture has everything that its process did in its window, not only for its own trace. So it can explain a
+// request without a capture, or with one that covers only a part. Thread safety: a plain function. Bounds: searches for
+// kMostCoveredProcesses processes of the trace; kMostExtraCaptures captures each. It reads the kMostLooks captures of
+// the process (of its service, if no agent named the process) whose windows began last, up to ten minutes before. All
+// searches together use at most a fourth of the remaining budget. Errors: the budget's, if the query must end. If a
+// search fails, its processes get no further captures.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ inline constexpr size_t kMostLooks = 1000;
 
 struct CoveringCapture {
   store::StoredCapture stored;
-  Origin origin;  // whose time it has
+  Origin origin;  // the process that it covers
 };
 
 struct CoveringCaptures {
@@ -36,7 +36,7 @@ struct CoveringCaptures {
   uint64_t failed_searches = 0;
 };
 
-// `own`: of the trace; those that are found are other ones.
+// `own`: captures of the trace; they are not returned.
 Result<CoveringCaptures> covering_captures(const Stores& stores, const store::StoredTrace& trace,
                                            const std::vector<store::StoredCapture>& own, store::QueryBudget& budget);
 

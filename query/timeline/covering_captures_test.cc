@@ -24,7 +24,7 @@ using testing::SampleTimeline;
 constexpr int64_t kPid = 99;
 constexpr uint64_t kTrace = 40;
 
-// Which other requests' captures there are cannot be read; the trace's own are found by the same function.
+// Reading captures of other requests fails; captures of the trace are found.
 class UnreadableCaptures : public store::MemoryCaptures {
  public:
   explicit UnreadableCaptures(std::function<Result<>(store::QueryBudget&)> fault) : fault_(std::move(fault)) {}
@@ -43,7 +43,7 @@ class UnreadableCaptures : public store::MemoryCaptures {
 
 class CoveringCapturesTest : public ::testing::Test {
  protected:
-  // A request of a process of its own, in milliseconds after kSampleStart.
+  // A request with a process of its own; times are milliseconds after kSampleStart.
   void add_request(uint64_t begin_ms, uint64_t end_ms, int64_t pid = kPid) {
     store::SpanView span;
     span.trace_id = sample_trace_id(kTrace);
@@ -53,7 +53,7 @@ class CoveringCapturesTest : public ::testing::Test {
     span.end_unix_nano = kSampleStart + end_ms * kMilli;
     sample_.add_span(span, "checkout", pid, {{"telemetry.sdk.name", store::ValueView::of_string("fathom")}});
   }
-  // Kept for another request.
+  // A capture of another request.
   void add_capture(uint64_t number, uint64_t begin_ms, uint64_t end_ms, uint32_t pid = kPid) {
     store::CaptureInfo info = sample_capture_info(number);
     info.trace_id = sample_trace_id(number);
@@ -75,7 +75,7 @@ class CoveringCapturesTest : public ::testing::Test {
   }
   using Ids = std::vector<store::CaptureId>;
 
-  // With captures that cannot be found; nothing: it ended with this error.
+  // Builds the timeline of kTrace with captures whose searches fail.
   Result<Timeline> built_with(UnreadableCaptures& captures, store::QueryBudget& budget) {
     Stores stores = sample_.stores();
     stores.captures = &captures;
@@ -157,7 +157,7 @@ TEST_F(CoveringCapturesTest, WhoHasGoneIsNotSearchedFor) {
   EXPECT_EQ(timeline.error().code, ErrorCode::kCancelled);
 }
 
-// Its few bytes become more than half of what is left.
+// The content is small, but decoded it needs more than half of the remaining budget.
 TEST_F(CoveringCapturesTest, ACaptureThatIsTooLargeIsLeftOut) {
   add_request(100, 365);
   capture::Capture content = sample_capture();

@@ -15,7 +15,7 @@ namespace {
 
 using store::StoredCapture;
 
-// Of a capture's memory to its bytes, mostly less.
+// Upper estimate of a capture's size in memory, in units of its size in bytes.
 constexpr uint64_t kDecodedRatio = 16;
 
 Result<std::vector<StoredCapture>> asked_captures(const Stores& stores, const TimelineQuery& query,
@@ -63,7 +63,7 @@ Result<TimelineCapture> opened(const Stores& stores, StoredCapture stored, store
 
 using PossibleCapture = std::optional<TimelineCapture>;
 
-// Nothing: it would take more than half of what is left, which must suffice for the rest of the answer.
+// Empty: decoding would need more than half of the remaining budget, and the rest of the answer needs the other half.
 Result<PossibleCapture> opened_within_half(const Stores& stores, StoredCapture stored, store::QueryBudget& budget) {
   const uint64_t most_bytes = budget.left_bytes() / 2;
   if (stored.info.size_bytes > most_bytes / kDecodedRatio) return PossibleCapture();
@@ -73,7 +73,7 @@ Result<PossibleCapture> opened_within_half(const Stores& stores, StoredCapture s
   return PossibleCapture(with_content(std::move(stored), std::move(content)));
 }
 
-// They are welcome, but no reason to fail.
+// Adds captures of other requests. The query must not fail because of them.
 Result<> add_covering(const Stores& stores, Timeline& timeline, const std::vector<StoredCapture>& own,
                       store::QueryBudget& budget) {
   auto covering = covering_captures(stores, timeline.trace, own, budget);

@@ -1,8 +1,8 @@
-// NamedThreads: on which threads a stored span says that it started and ended.
+// NamedThreads: the threads that a stored span names as the ones on which it started and ended.
 //
-// Rules: an agent added it (base/span_threads.h), in the node's numbers. OpenTelemetry's `thread.id` is not looked at:
-// it is mostly a number of the program's runtime. Thread safety: plain values. Hostility: whoever sends spans may say
-// anything of them; what is no thread id names none.
+// Rules: an agent added them (base/span_threads.h), with the node's thread ids. OpenTelemetry's `thread.id` is ignored,
+// because it is mostly a number of the program's runtime. Thread safety: plain values. Hostility: a sender may write
+// any value; those that are no thread ids are ignored.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace fathom::query {
 
 struct NamedThreads {
-  uint32_t start_tid = 0;  // 0: none is named
-  uint32_t end_tid = 0;    // mostly the same
+  uint32_t start_tid = 0;  // 0: the span names none
+  uint32_t end_tid = 0;    // mostly equal to start_tid
 
   bool known() const { return end_tid != 0; }
   bool differ() const { return start_tid != end_tid; }

@@ -22,10 +22,10 @@ using testing::sample_span_id;
 using testing::sample_trace_id;
 using testing::SampleTimeline;
 
-constexpr uint64_t kNumber = 60;  // of the span that each test adds
+constexpr uint64_t kNumber = 60;  // the number of the span that each test adds
 constexpr uint32_t kWorker = 4712;
 constexpr uint32_t kFlusher = 4719;
-constexpr uint32_t kSilent = 4800;  // no capture has anything of it
+constexpr uint32_t kSilent = 4800;  // a thread that no capture knows
 constexpr uint32_t kSilentToo = 4801;
 
 store::AttributeView thread_attribute(std::string_view key, int64_t tid) {
@@ -60,15 +60,15 @@ TEST(NamedThreads, WhatIsNoThreadIdNamesNone) {
   EXPECT_FALSE(named_by({thread_attribute(kStartThreadId, -8), thread_attribute(kThreadId, 7)}).differ());
 }
 
-// Where a span is in the timeline of its trace.
+// The thread under which a span is listed in the timeline of its trace.
 struct PlacedSpan {
-  uint32_t tid = 0;  // 0: without a thread
+  uint32_t tid = 0;  // 0: no thread
   TimelineSpan span;
 };
 
 class PlacedByNameTest : public ::testing::Test {
  protected:
-  // No capture mentions it; 400 ms after the sample's begin another thread runs than at 5 ms, so that none is guessed.
+  // No capture mentions the span. Other threads run 400 ms after the sample's begin than at 5 ms, so none is guessed.
   void add_span(std::initializer_list<store::AttributeView> attributes, const std::string& service = "checkout",
                 int64_t pid = 4711, uint64_t end_milli = 400) {
     store::SpanView span{.trace_id = sample_trace_id(1), .span_id = sample_span_id(kNumber), .name = "plain"};
@@ -124,7 +124,7 @@ TEST_F(PlacedByNameTest, AThreadOfARuntimeSaysNothing) {
   EXPECT_EQ(placed(0).tid, 0u);
 }
 
-// What ran at both of its ends would be the worker alone.
+// Without the attribute, the worker would be guessed: only it ran at both ends of the span.
 TEST_F(PlacedByNameTest, NothingIsGuessedThatIsNamed) {
   add_span({thread_attribute(kThreadId, kFlusher)}, "checkout", 4711, 792);
   const PlacedSpan found = placed(0);
@@ -165,7 +165,7 @@ TEST_F(PlacedByNameTest, AThreadThatOnlySpansNameIsNotListedWithoutThem) {
   }
 }
 
-// As of a thread that had ended when its capture was made, in a pid namespace of its own.
+// The capture has the thread's own number, as for a thread in a pid namespace that ended before the capture was made.
 TEST_F(PlacedByNameTest, ACaptureKnowsBetterWhereASpanWasThanANumberThatIsNotCaptured) {
   capture::Capture content = sample_capture();
   content.span_sets[2] = {{sample_trace_id(1), sample_span_id(kNumber)}};

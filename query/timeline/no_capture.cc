@@ -21,9 +21,9 @@ namespace {
 
 using store::SkippedCapture;
 
-// From a period's end until the captures of its slowest requests are here: agents send them five seconds behind it.
+// Time until captures of a period's slowest requests are stored: agents send them five seconds after its end.
 constexpr uint64_t kSentAfterNano = 15 * kNanosPerSecond;
-// Of a period of slowest requests: agents take no longer one.
+// The longest period of slowest requests that agents accept.
 constexpr uint64_t kLongestPeriodNano = kNanosPerHour;
 
 bool uses_client(const store::StoredSpan& stored) {
@@ -56,7 +56,7 @@ bool has_failed(const TimelineProcess& process) {
   return failed;
 }
 
-// Those that sent a capture because the server asked them for their part of the trace.
+// Nodes that sent a capture because the server asked for their part of the trace.
 std::set<store::NodeId> asked_nodes(const Timeline& timeline) {
   std::set<store::NodeId> nodes;
   for (const TimelineCapture& capture : timeline.captures) {
@@ -66,7 +66,7 @@ std::set<store::NodeId> asked_nodes(const Timeline& timeline) {
   return nodes;
 }
 
-// The server may report that a node was not told to hold the trace, and ask it all the same.
+// The server may report a refused hold of a node and still ask the node later.
 std::vector<SkippedCapture> without_asked(std::vector<SkippedCapture> reports, const std::set<store::NodeId>& asked) {
   std::erase_if(reports, [&](const SkippedCapture& report) {
     return report.reason == SkipReason::kRefused && asked.contains(report.node_id);
@@ -85,7 +85,7 @@ NoCapture reported(const SkippedCapture& skipped) {
           .trigger = skipped.trigger};
 }
 
-// Where there are captures of the request.
+// Begins the explanation of a partial capture.
 const char* what_is_missing(CapturedTime captured) {
   return captured == CapturedTime::kBegin ? "not captured to its end: " : "captured in part only: ";
 }
@@ -117,7 +117,7 @@ class Explainer {
 
  private:
   NoCapture reason_of(const TimelineProcess& process, bool is_partial, Meter& meter) const {
-    // Agents read fathom's client alone.
+    // Agents only read programs that use fathom's client.
     const bool has_client = !process.node_id.is_zero() || with_client_.contains(key_of(process));
     if (const SkippedCapture* report = reports_.find(process, has_client, meter)) return reported(*report);
     return has_client ? without_report(process, is_partial) : without_client(process);
@@ -156,7 +156,7 @@ class Explainer {
                        words_of_period(period_nano) + ", did not fail, and nobody asked for it");
   }
 
-  // Empty: it would be there.
+  // Empty: if something had triggered a capture, the agent's report would be here.
   std::string why_report_may_be_missing(const TimelineProcess& process, const NodeRow* node, bool is_partial) const {
     if (node == nullptr) return "this server does not know its agent";
     const std::string agent = "the agent on " + node->host_name;
@@ -171,7 +171,7 @@ class Explainer {
     return "";
   }
 
-  // Null: no agent that is known.
+  // Null: the agent is unknown.
   const NodeRow* node_of(const TimelineProcess& process) const {
     const std::string node_id = process.node_id.is_zero() ? "" : process.node_id.hex();
     const auto is_its = [&](const NodeRow& node) {
@@ -190,7 +190,7 @@ class Explainer {
     return period_nano == kNanosPerMinute ? "minute" : "period of " + format_duration(period_nano);
   }
 
-  // Until the captures of the period are here in which the last of the process's spans began.
+  // Time until the captures of the period are stored in which the process's last span began.
   uint64_t left_of_period(const TimelineProcess& process, uint64_t period_nano) const {
     const uint64_t begin_nano = last_begin_of(process);
     const uint64_t sent_nano = (begin_nano / period_nano + 1) * period_nano + kSentAfterNano;

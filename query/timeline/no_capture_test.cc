@@ -32,7 +32,7 @@ class NoCaptureTest : public ::testing::Test {
         span, service, pid,
         {{"host.name", store::ValueView::of_string(host)}, {"telemetry.sdk.name", store::ValueView::of_string(sdk)}});
   }
-  // Of a container, whose agent says which process of which node it is.
+  // A process in a container; its agent added the node's process id and the node's id.
   void add_named_process(const std::string& service, int64_t node_pid, const store::NodeId& node) {
     const std::string node_id = node.hex();
     store::SpanView span{.trace_id = sample_trace_id(1), .span_id = sample_span_id(next_span_++), .name = "work"};
@@ -56,7 +56,7 @@ class NoCaptureTest : public ::testing::Test {
             .reason = reason,
             .skipped_unix_nano = skipped_nano});
   }
-  // Their agents report what they skip.
+  // Nodes whose agents report skipped captures.
   void know_nodes(const std::vector<std::string>& hosts) {
     std::vector<NodeRow> rows;
     for (const std::string& host : hosts) rows.push_back({.host_name = host, .reports_skipped_captures = true});
@@ -153,7 +153,7 @@ TEST_F(NoCaptureTest, WhatTriggeredOnTheProcessItselfComesFirst) {
   EXPECT_EQ(reason_of("pay", 600), "busy");
 }
 
-// Two pods of one service, on two nodes.
+// Two pods of one service on two nodes.
 TEST_F(NoCaptureTest, AnotherInstancesReasonIsNotItsOwn) {
   add_process("pay", 600, "shop-2", "fathom");
   add_process("pay", 700, "shop-3", "fathom");
@@ -206,7 +206,7 @@ TEST_F(NoCaptureTest, WhatTheServerDidNotAskForIsOfAllProcessesOfTheNode) {
   EXPECT_EQ(reason_of("stock-client", 800), "unknown");
 }
 
-// It was not told to hold the trace, but asked when another node's capture began.
+// The node was not told to hold the trace, but was asked when another node's capture began.
 TEST_F(NoCaptureTest, ANodeThatSentItsPartWasAsked) {
   store::CaptureInfo sent = sample_capture_info(3);
   sent.trigger = CaptureTrigger::kRemote;
@@ -301,7 +301,7 @@ TEST_F(NoCaptureTest, BeforeItsMinuteIsOverACaptureMayCome) {
   EXPECT_EQ(reason_of("pay", 600), "no_trigger");
 }
 
-// The capture has the time from 188 ms before kSampleStart to a second behind it.
+// The capture covers the time from 188 ms before kSampleStart to one second after it.
 TEST_F(NoCaptureTest, OtherRequestsCapturesNeedNoExplanationIfTheyHaveAllOfItsTime) {
   store::CaptureInfo info = sample_capture_info(3);
   info.trace_id = sample_trace_id(5);

@@ -1,8 +1,8 @@
-// Origin: which running program a span comes from, as far as its resource says.
+// Origin: the program that a span comes from, according to its resource.
 //
-// Rules: its agent says which process of which node it is (base/process_attributes.h): then no other word counts. Else
-// there are only the names that the program has for itself: in a container these are not the node's. Thread safety:
-// plain values. Hostility: whoever sends spans may say anything; what is no process id, and no node's id, names none.
+// Rules: if an agent added the process and the node (base/process_attributes.h), these decide alone. Otherwise only the
+// program's own names are known; in a container these are not the node's. Thread safety: plain values. Hostility: a
+// sender may write any value; values that are no process id or node id are ignored.
 #pragma once
 
 #include <compare>
@@ -19,7 +19,7 @@ struct Origin {
   std::string host;
   std::string pid;
   std::string instance;
-  store::NodeId node_id = {};  // these two as the agent says; zeros: it does not
+  store::NodeId node_id = {};  // added by the agent, as node_pid is; zero: not known
   uint32_t node_pid = 0;
   auto operator<=>(const Origin&) const = default;
 
@@ -28,7 +28,7 @@ struct Origin {
 
 Origin origin_of(const store::StoredSpan& stored);
 
-// A process or thread id of the kernel, which are positive; 0: it is none.
+// Converts a process or thread id, which the kernel makes positive; 0: the value is none.
 uint32_t kernel_id_of(const store::ValueView& value);
 
 }  // namespace fathom::query

@@ -24,7 +24,7 @@ size_t ProcessFinder::find_or_make(const Origin& origin) {
   return make(origin);
 }
 
-// One that other spans have named by its own words only, and of which nothing is captured, may be it.
+// If other spans gave only the program's own names, and their process has no capture, it is taken to be the same one.
 size_t ProcessFinder::find_or_make_named(const Origin& origin) {
   auto [place, is_new] = named_.try_emplace({origin.node_id, origin.node_pid}, 0);
   if (!is_new) return place->second;

@@ -1,9 +1,9 @@
-// Which process of a timeline a program's spans belong to, by what their resource says.
+// ProcessFinder: finds the process of a timeline that a program's spans belong to, by the program's resource.
 //
-// Rules: the process of that node and process id, where an agent says them (origin.h). Else that of the same service,
-// process id and host. A host that no agent goes by may be what a container calls itself: then, or where none is said,
-// the only captured process of that service and process id. Else a new one. Thread safety: none. Ownership: none: the
-// processes outlive it.
+// Rules: if an agent added node and process id (origin.h), that process. Otherwise the process with the same service,
+// process id and host. If the host is missing, or is no known node's (as in a container): the only captured process
+// with that service and process id. If no rule matches, a new process. Thread safety: none. Ownership: none; the
+// processes must outlive it.
 #pragma once
 
 #include <map>
@@ -32,7 +32,7 @@ class ProcessFinder {
     size_t many = 0;
   };
 
-  using Words = std::tuple<std::string, std::string, std::string>;  // service, pid, host
+  using Words = std::tuple<std::string, std::string, std::string>;  // service, process id, host
 
   size_t find_or_make_named(const Origin& origin);
   size_t make(const Origin& origin);
@@ -41,8 +41,8 @@ class ProcessFinder {
   std::vector<TimelineProcess>& processes_;
   std::map<std::pair<store::NodeId, uint32_t>, size_t> named_;
   std::map<Words, size_t> exact_;
-  std::map<std::pair<std::string, std::string>, Captured> captured_;  // service, pid
-  std::set<std::string> hosts_;                                       // that agents go by
+  std::map<std::pair<std::string, std::string>, Captured> captured_;  // by service and process id
+  std::set<std::string> hosts_;                                       // host names of known nodes
 };
 
 }  // namespace fathom::query

@@ -10,7 +10,7 @@ namespace {
 using capture::KernelEvent;
 using capture::KernelEventKind;
 
-// Quotas are given for periods of a millisecond or more.
+// Much less than the periods of CPU quotas, which last a millisecond or more.
 constexpr uint64_t kShortGapNano = 100'000;
 
 }  // namespace
@@ -26,7 +26,7 @@ void ProcessorUse::read_turns() {
   join_turns();
 }
 
-// Where a change is missing there is no turn.
+// If the event of a begin or an end is missing, no turn is added.
 void ProcessorUse::add_turns(const capture::Thread& thread) {
   const KernelEvent* came = nullptr;
   auto end = [&](uint64_t end_nano) {

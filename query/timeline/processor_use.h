@@ -1,12 +1,12 @@
-// ProcessorUse: when threads of a captured process had which processor.
+// ProcessorUse: the times at which threads of a captured process ran on each processor.
 //
-// Purpose: a thread that leaves a processor although it would run on was preempted, or the CPU quota of its control
-// group was used up. The kernel's events do not say which, and captures do not record quotas. A thread of the same
-// process that runs on that processor proves that the quota is not used up there: threads of a process share a control
-// group (threaded groups aside). So a wait counts as preemption only where such threads had the processor for all of
-// it. Gaps of less than 100 us do not count: threads of the kernel run for so long. The turns of all threads are read
-// when they are first asked for: most captures have no such wait. Thread safety: none. Ownership: none: content and
-// meter outlive it. Units: nanoseconds of the node's CLOCK_MONOTONIC. What it takes is told to `meter`.
+// Purpose: tell preemption from CPU quotas. A thread that leaves a processor although it is runnable was preempted, or
+// the CPU quota of its control group was used up; the kernel's events do not say which, and captures do not record
+// quotas. If a thread of the same process runs on that processor, the quota is not used up there, because threads of a
+// process share a control group (except threaded groups). So a wait is preemption only if such threads had the
+// processor for all of it. Gaps of less than 100 us are ignored: kernel threads run for so long. Turns are read on
+// first use: most captures have no such wait. Thread safety: none. Ownership: content and meter must outlive it. Units:
+// nanoseconds of the node's CLOCK_MONOTONIC. Work and memory are charged to `meter`.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ namespace fathom::query {
 
 class ProcessorUse {
  public:
-  ProcessorUse() = default;  // of no process: nothing was preempted for certain
+  ProcessorUse() = default;  // without a process, no wait counts as preemption
   ProcessorUse(const capture::Capture& content, Meter& meter) : content_(&content), meter_(&meter) {}
 
-  // Of one thread of the process, as thread_states() gives them: which waits were preemption for certain.
+  // Marks the waits of one thread that were certainly preemption. `states`: from thread_states(), of the same process.
   void find_preempted(std::vector<StateInterval>& states);
 
  private:
@@ -42,7 +42,7 @@ class ProcessorUse {
   const capture::Capture* content_ = nullptr;
   Meter* meter_ = nullptr;
   bool is_read_ = false;
-  std::map<uint16_t, std::vector<Turn>> turns_;  // of each processor, by time
+  std::map<uint16_t, std::vector<Turn>> turns_;  // by processor; turns by time
 };
 
 }  // namespace fathom::query

@@ -10,7 +10,7 @@ using capture::KernelEventKind;
 
 constexpr uint64_t kNanosPerMicro = 1'000;
 constexpr int32_t kCapturedPid = 4711;
-constexpr int32_t kStrangePid = 99;  // a process that is not captured
+constexpr int32_t kStrangePid = 99;  // a process without captures
 
 KernelEvent turn(KernelEventKind kind, uint64_t micro, int32_t other_pid, uint16_t cpu = 1) {
   return {.kind = kind,
@@ -27,7 +27,7 @@ KernelEvent left_at(uint64_t micro, int32_t for_pid, uint16_t cpu = 1) {
   return turn(KernelEventKind::kSwitchedOut, micro, for_pid, cpu);
 }
 
-// Why the first thread waits for a processor from 10 ms on, until it comes back at 90 ms.
+// The cause of the first thread's wait for a processor from 10 ms to 90 ms.
 RunnableCause cause_of(int32_t for_pid, std::vector<KernelEvent> second) {
   capture::Capture content{.end_nano = 100'000 * kNanosPerMicro, .pid = static_cast<uint32_t>(kCapturedPid)};
   content.threads = {

@@ -6,7 +6,7 @@ namespace {
 
 using store::SkippedCapture;
 
-// What another node or the program asked for says less of the process's own request.
+// Reports with other triggers (of another node, a user or the program) say less about the process's own request.
 bool is_by_itself(CaptureTrigger trigger) {
   return trigger == CaptureTrigger::kSlow || trigger == CaptureTrigger::kOverdue || trigger == CaptureTrigger::kError;
 }

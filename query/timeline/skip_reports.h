@@ -1,12 +1,12 @@
-// SkipReports: what agents reported of a trace's captures that they skipped, and which report a process has.
+// SkipReports: agents' reports of a trace's skipped captures, and the report that applies to a process.
 //
-// Rules: a report names the node and the process by the node's numbers. A process whose node is known has the reports
-// of exactly this process; else those of its node that name no process, which are the collector's. Of a process whose
-// node is not known only names can be compared, and a container has its own: a report of the same service and process
-// id, or of the same service alone, counts unless it is another process's, or the process's host is another known node.
-// Of the same service alone it counts only where the host is the name of no known node, or the trace has one process of
-// the service. Of several as good: what triggered on the process itself comes before what other nodes or the program
-// asked for, and then the last one. Thread safety: plain values. What it takes is told to `meter`.
+// Rules: a report has the node's id and the node's process id. If the process's node is known, reports of exactly
+// this process apply, else those of its node without a process, which the collector makes. Otherwise names
+// decide, because a container has its own. A report of a process whose node is known never applies. One with the
+// same service and process id applies, unless the process's host is another known node. One with only the same
+// service applies if the host is no known node, or the service has one process in the trace. Of equal matches,
+// reports of `slow`, `overdue` and `error` win, then the latest. Thread safety: plain values. Work is charged to
+// `meter`.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ namespace fathom::query {
 
 class SkipReports {
  public:
-  // By time. `processes` and `nodes`: all of the timeline, and all that are known.
+  // `reports`: by time. `processes`: all of the timeline. `nodes`: all that are known.
   SkipReports(std::vector<store::SkippedCapture> reports, const std::vector<TimelineProcess>& processes,
               const std::vector<NodeRow>& nodes);
 
-  // Null: there is none. `has_client`: a report that agrees in less than the process id can be of it.
+  // Null: none applies. `has_client`: the process uses fathom's client, so a report with only its service may apply.
   const store::SkippedCapture* find(const TimelineProcess& process, bool has_client, Meter& meter) const;
 
  private:
@@ -42,7 +42,7 @@ class SkipReports {
   const std::vector<store::SkippedCapture> reports_;
   std::set<Key> named_;                       // processes whose nodes are known
   std::set<std::string, std::less<>> hosts_;  // of known nodes
-  std::map<std::string, size_t> processes_;   // of each service, how many
+  std::map<std::string, size_t> processes_;   // number of processes by service
 };
 
 }  // namespace fathom::query

@@ -123,7 +123,7 @@ class Placer {
     }
   }
 
-  // A capture may have the program's own number of a thread that had ended: then it knows better where the span was.
+  // A capture may have the program's own number of a thread that had ended; then the capture decides.
   void place_by_name(const StoredSpan& stored) {
     const NamedThreads named = named_threads(stored.span);
     if (!meter_.step(stored.span.attributes.size()) || !named.known()) return;
@@ -137,7 +137,7 @@ class Placer {
     if (!is_captured(tid)) named_[process].insert(tid);
   }
 
-  // Of which no capture has anything.
+  // Threads that spans name but no capture knows.
   void add_named_threads() {
     for (const auto& [process, tids] : named_) {
       if (!meter_.spend(tids.size() * sizeof(TimelineThread))) return;
@@ -265,7 +265,7 @@ class Placer {
   ProcessFinder finder_;
   std::map<SpanId, Place> places_;
   std::map<Origin, size_t> origins_;
-  std::map<size_t, std::set<uint32_t>> named_;  // by process: threads of spans that no capture has
+  std::map<size_t, std::set<uint32_t>> named_;  // by process: named threads without captures
   std::set<size_t> lent_;
   std::map<size_t, Runners> runners_;  // by process
   std::map<SpanId, size_t> process_of_span_;

@@ -1,16 +1,16 @@
 // Which process and which thread a span of the trace ran on.
 //
-// Rules: a span belongs to the process that its agent says (origin.h). Where none says it, to the process of a capture
-// that mentions it, or mentions another span of the same resource, or whose service, process id and host are its
-// resource's (a host that nobody knows, as a container's, may be any); else to a process of its resource's own, of
-// which nothing is captured. Other processes may work under a span, as a child of fork() does: what their captures have
-// under it says nothing of its thread. Its thread is the one that it names (named_threads.h), also where no capture has
-// anything of that thread. Where it names none, or two, or one that no capture of its process knows, captures come
-// first: its thread is the one that had it open when a capture was made, or else the first that wrote an event under
-// it. Of two that it names and no capture decides between, it is the one that a capture knows, or else the one that it
-// started on. Without all of this it is, as a guess, the only one that ran when it began and when it ended (runners.h),
-// or the only thread of its children; else it has none. Thread safety: a plain function. Ownership: views into the
-// timeline's trace and captures.
+// Rules: a span belongs to the process that its agent added (origin.h). If no agent added one: to the process of
+// a capture that mentions the span, or another span of the same resource, or has the resource's service, process
+// id and host (an unknown host, as of a container, matches any); else to a process without captures. Other
+// processes may work under a span, as a child of fork() does; their captures do not decide the span's thread. The
+// span's thread is the one that it names (named_threads.h), even if no capture knows that thread. If it names
+// none, or two, or one that no capture of its process knows, captures come first: the thread that had the span
+// open when a capture was made, else the first that wrote an event under it. If captures do not decide between
+// two named threads: the one that a capture knows, else the one that the span started on. If nothing decides, the
+// thread is guessed: the only one that ran at its begin and at its end (runners.h), or the only thread of its
+// children; else the span has none. Thread safety: a plain function. Ownership: views into the timeline's trace
+// and captures.
 #pragma once
 
 #include "base/result.h"
@@ -22,7 +22,7 @@ namespace fathom::query {
 // lack. Errors: the budget's.
 Result<> place_spans(Timeline& timeline, store::QueryBudget& budget);
 
-// A process's thread of that number, while they are by tid; null: there is none.
+// The process's thread with this tid; null: none. The threads must be sorted by tid.
 TimelineThread* find_thread(TimelineProcess& process, uint32_t tid);
 
 }  // namespace fathom::query

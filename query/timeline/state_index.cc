@@ -108,7 +108,7 @@ StateInterval StateIndex::cut(size_t piece, uint64_t begin_nano, uint64_t end_na
   return within;
 }
 
-// [first, last): empty where the first is not before the last.
+// [first, last); empty if first >= last.
 std::pair<size_t, size_t> StateIndex::pieces_within(uint64_t begin_nano, uint64_t end_nano) const {
   if (begin_nano >= end_nano) return {0, 0};
   auto number = [&](auto piece) { return static_cast<size_t>(piece - pieces_.begin()); };

@@ -21,9 +21,9 @@ class StateIndex {
 
   // The longest wait is cut to [begin, end); of several as long the first.
   StateTotals totals(uint64_t begin_nano, uint64_t end_nano) const;
-  // How many states meet [begin, end).
+  // Number of states that overlap [begin, end).
   size_t count(uint64_t begin_nano, uint64_t end_nano) const;
-  // Calls visit(state, number) for each of these, by time: the state is cut to [begin, end).
+  // Calls visit(state, number) for each overlapping state, by time. The state is cut to [begin, end).
   template <typename Visit>
   void each(uint64_t begin_nano, uint64_t end_nano, Visit visit) const {
     const auto [first, last] = pieces_within(begin_nano, end_nano);

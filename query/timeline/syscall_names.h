@@ -12,7 +12,7 @@ using fathom::error_name;
 using fathom::futex_operation_name;
 using fathom::syscall_name;
 
-// What futex() was to do, by its second argument: "FUTEX_WAIT_PRIVATE". Empty: it is another call, or not known.
+// The operation of futex(), from its second argument: "FUTEX_WAIT_PRIVATE". Empty: another call, or unknown.
 std::string call_operation(const capture::KernelEvent& call);
 
 }  // namespace fathom::query

@@ -232,7 +232,7 @@ class ThreadFiller {
     }
   }
 
-  // One wait, and the wait for a processor after it: the longest wait says as much.
+  // True if the longest wait says as much: a call with one wait, and perhaps the wait for a processor after it.
   static bool is_one_wait(const WaitSums& waits) {
     auto blocked = [](const WaitSum& sum) { return is_blocked(sum.longest.state); };
     auto repeated = [](const WaitSum& sum) { return sum.count > 1; };
@@ -258,7 +258,7 @@ class ThreadFiller {
   TimelineThread& out_;
   Meter& meter_;
   std::vector<StateInterval> states_;
-  std::vector<std::string_view> in_;  // of each state, what a wait of it was in
+  std::vector<std::string_view> in_;  // by state: the place of a wait
 };
 
 // For each thread, the parts that know it.
@@ -302,7 +302,7 @@ Result<> fill_threads(Timeline& timeline, TimelineProcess& process, const Timeli
   const KnownThreads known = known_threads(*parts, meter);
   for (TimelineThread& thread : process.threads) {
     ThreadFiller filler(scope, thread, meter);
-    // Of some there are only spans.
+    // Some threads have only spans.
     if (auto found = known.find(thread.tid); found != known.end()) {
       for (const auto& [part, content] : found->second) filler.add(*part, *content);
     }
@@ -310,7 +310,7 @@ Result<> fill_threads(Timeline& timeline, TimelineProcess& process, const Timeli
     if (!meter.spend(bytes_of(thread))) return meter.result();
   }
   if (!meter.going_on()) return meter.result();
-  // A thread that only spans name is there for them alone, and they may not be asked for.
+  // Threads without captures are listed only because of their spans, which the query may have excluded.
   std::erase_if(process.threads,
                 [&](const TimelineThread& thread) { return thread.spans.empty() && !known.contains(thread.tid); });
   if (scope.all) return {};

@@ -43,7 +43,7 @@ Ranges ranges_of_spans(const TimelineThread& thread) {
   return joined(std::move(ranges));
 }
 
-// A thread, and when others waited for it.
+// A thread, and the ranges of time in which others waited for it.
 struct Awaited {
   TimelineProcess* process = nullptr;
   TimelineThread* thread = nullptr;
@@ -73,7 +73,7 @@ class WakerChain {
   }
 
  private:
-  static constexpr uint64_t kThreadBytes = 128;  // of one in a map, about
+  static constexpr uint64_t kThreadBytes = 128;  // estimated size of a thread in a map
   using Key = std::pair<store::NodeId, uint32_t>;
 
   void add(TimelineProcess& process, TimelineThread& thread) {
@@ -83,12 +83,12 @@ class WakerChain {
     awaited_.push_back({&process, &thread, ranges_of_spans(thread)});
   }
 
-  // The waits of a thread within the ranges; both are by time.
+  // Follows the thread's waits within the ranges. States and ranges are sorted by time.
   void follow(const Awaited& awaited, std::map<const TimelineThread*, Awaited>& next) {
     const auto& states = awaited.thread->states;
     if (!meter_.step(states.size() + awaited.ranges.size())) return;
     auto range = awaited.ranges.begin();
-    uint64_t told_unix_nano = 0;  // states of two captures may overlap
+    uint64_t told_unix_nano = 0;  // states of two captures may overlap; each time counts once
     for (const TimelineState& state : states) {
       const StateInterval& wait = state.interval;
       const Range part{std::max(wait.begin_nano, told_unix_nano), wait.end_nano};
@@ -122,7 +122,7 @@ class WakerChain {
   std::vector<Awaited> awaited_;
 };
 
-// Spans are by their begin.
+// Spans are sorted by begin.
 uint64_t first_span_unix_nano(const TimelineThread& thread) {
   return thread.spans.empty() ? UINT64_MAX : thread.spans.front().begin_unix_nano;
 }

@@ -31,7 +31,7 @@ TimelineThread serving(uint32_t tid, uint64_t begin, uint64_t end, std::vector<T
 
 class ThreadOrderTest : public ::testing::Test {
  protected:
-  // The tids of one process's threads, with what they ended: "4, 9 (50), 2".
+  // The tids of one process's threads, with the nanoseconds of waits that they ended: "4, 9 (50), 2".
   std::string order_of(std::vector<TimelineThread> threads) {
     Timeline timeline;
     timeline.processes.push_back({.pid = 7});

@@ -16,7 +16,7 @@ using capture::SwitchReason;
 // In the order in which they are taken when they are of one moment: what a thread does ends before it leaves.
 enum class SignKind : uint8_t { kStarted, kWoken, kCame, kRan, kLeft };
 
-// Calls that wait, as a rule.
+// Calls that mostly wait.
 constexpr std::string_view kBlockingCalls[] = {
     "fcntl",           "fdatasync",    "fsync",           "mq_timedreceive", "msync",
     "recvfrom",        "recvmmsg",     "recvmsg",         "semop",           "sync",
@@ -25,11 +25,11 @@ constexpr std::string_view kBlockingCalls[] = {
     "futex_waitv",     "io_getevents", "io_uring_enter",  "msgrcv",          "nanosleep",
     "pause",           "poll",         "ppoll",           "pselect6",        "rt_sigsuspend",
     "rt_sigtimedwait", "select",       "semtimedop",      "wait4",           "waitid"};
-// Calls that wait for a socket, a pipe or a disk, or copy for as long as they last.
+// Calls that wait for a socket, a pipe or a disk, or copy data the whole time.
 constexpr std::string_view kCopyingCalls[] = {"open",    "openat", "openat2", "pread64",  "preadv",
                                               "preadv2", "read",   "readv",   "sendfile", "sendmmsg",
                                               "sendmsg", "sendto", "splice",  "write",    "writev"};
-// A thread hardly runs for so long within one of them without a fault or another event.
+// A thread rarely runs for so long in such a call without a page fault or another event.
 constexpr uint64_t kLongCallNano = 1'000'000;
 constexpr uint64_t kLongCopyNano = 10'000'000;
 
@@ -38,7 +38,7 @@ uint64_t longest_run_in(std::string_view call_name) {
   return std::ranges::count(kCopyingCalls, call_name) != 0 ? kLongCopyNano : 0;
 }
 
-// 0: it is no call, or one that may run for as long as it lasts.
+// 0: the event is no system call, or the call may run the whole time.
 uint64_t longest_run_in(const KernelEvent& event) {
   constexpr int32_t kMostCalls = 1024;
   static const auto kLongest = [] {
@@ -116,7 +116,7 @@ ThreadState after_leaving(SwitchReason reason) {
   return ThreadState::kUnknown;
 }
 
-// sched_yield() is not told apart from preemption.
+// sched_yield() looks the same as preemption.
 RunnableCause cause_of_leaving(const KernelEvent& event) {
   if (event.reason != SwitchReason::kPreempted) return RunnableCause::kWoken;
   return event.other_tid == 0 ? RunnableCause::kThrottled : RunnableCause::kPreemptedOrThrottled;
@@ -232,13 +232,13 @@ class Machine {
     if (slept_in_call(sign.nano)) doubt_call();
     if (now_.state != ThreadState::kRunning)
       change(sign, {.state = ThreadState::kRunning, .guessed = true, .cpu = sign.event->cpu});
-    // Also after a page fault within the call.
+    // A page fault within the call restarts the time.
     call_nano_ = sign.nano < call_end_nano ? sign.nano : 0;
     call_end_nano_ = call_end_nano;
     if (longest_nano != 0) longest_run_nano_ = longest_nano;
   }
 
-  // Whether it is within a call that blocks, and is only said to run because it is not said that it left.
+  // True if the thread is in a blocking call, and counts as running only because no event of its leaving was recorded.
   bool slept_in_call(uint64_t now_nano) const {
     return call_nano_ != 0 && now_.state == ThreadState::kRunning && now_nano - call_nano_ >= longest_run_nano_;
   }
@@ -283,10 +283,10 @@ class Machine {
   StateInterval now_;
   const KernelEvent* last_ = nullptr;
   uint64_t last_nano_ = 0;
-  // Within a call that blocks, of which nothing was said since but that it ran at this moment; 0: none.
+  // The last moment at which the thread is known to have run in a blocking call, without an event since; 0: none.
   uint64_t call_nano_ = 0;
   uint64_t call_end_nano_ = 0;
-  uint64_t longest_run_nano_ = 0;  // within it
+  uint64_t longest_run_nano_ = 0;  // in that call
   bool exits_ = false;
   bool ended_ = false;
 };

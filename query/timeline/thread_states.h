@@ -1,20 +1,20 @@
-// Thread states: from what the kernel said of one thread to what the thread was doing at each moment.
+// Thread states: converts the kernel's events of one thread to its state at each moment.
 //
-// Purpose: the kernel tells of changes: left the processor, came, may run again. Between two of them a state lasts. The
-// record may begin in the middle, and changes may be missing (a ring was overwritten, a program did not run): then no
-// state is invented. Rules:
+// Purpose: the kernel's events are changes: a thread left the processor, came to it, or became runnable. A state lasts
+// between two changes. The record may begin in the middle, and changes may be missing (a ring was overwritten, a
+// recorder did not run); then no state is invented. Rules:
 //  - Within [from, to) every moment has one state, from the thread's start to its end.
-//  - What was before the first change follows from that change: who leaves ran; who comes was runnable; who is woken
-//    was blocked. These, and what a thread without any change did, are `guessed`.
-//  - A change that cannot follow the state (it leaves, and did not run) says that one is missing: from the last
-//    thing that is certain until then the state is kUnknown.
-//  - A thread ends when it leaves for good; where that is not told, with the last that is said of it after its exit.
-//  - A system call, or a page fault, is proof that the thread ran at that moment. Within a call it may have slept: of a
-//    call that began before [from, to), of one that blocks as a rule (poll, futex) and lasted for a millisecond, and of
-//    one that blocks or copies (read, sendto) and lasted for ten, the state is kUnknown where no change was told of.
-//  - A thread that leaves although it would run on is kPreemptedOrThrottled, or kThrottled where nothing else came.
-//  - A thread that comes without having been woken was woken all the same: that change comes too early for the state
-//    sometimes, and is no loss.
+//  - The state before the first change follows from it: a thread that leaves ran; one that comes was runnable; one that
+//    is woken was blocked. These states, and the state of a thread without any change, are `guessed`.
+//  - A change that cannot follow the state (a thread leaves that did not run) shows that a change is missing: since the
+//    last certain moment, the state is kUnknown.
+//  - A thread ends when it leaves for good; without that event, at the last event after its exit.
+//  - A system call, or a page fault, proves that the thread ran at that moment. It may have slept within a call.
+//    Without an event of that, the state is kUnknown for a call that began before [from, to), a call that mostly blocks
+//    (poll, futex) and lasted a millisecond, and one that blocks or copies (read, sendto) and lasted ten milliseconds.
+//  - A runnable thread that leaves is kPreemptedOrThrottled, or kThrottled if no other thread came.
+//  - A thread that comes without a wake-up event was woken. That event is sometimes recorded before the state that it
+//    ends, so this is no loss.
 // Thread safety: pure functions. Ownership: results point to the events that were given. Units: nanoseconds of the
 // node's CLOCK_MONOTONIC. Source of the idea: the state systems of trace viewers (LTTng, Perfetto).
 #pragma once
@@ -33,10 +33,10 @@ namespace fathom::query {
 enum class ThreadState : uint8_t {
   kUnknown,
   kRunning,
-  kRunnable,         // waits for a processor: RunnableCause
-  kSleeping,         // until somebody wakes it
+  kRunnable,         // waits for a processor, see RunnableCause
+  kSleeping,         // until a thread wakes it
   kUninterruptible,  // mostly: waits for a disk
-  kBlocked,          // one of these two; which is not known
+  kBlocked,          // sleeping or uninterruptible; unknown which
   kStopped,          // by a signal, or a debugger
 };
 inline constexpr size_t kThreadStates = static_cast<size_t>(ThreadState::kStopped) + 1;
@@ -50,16 +50,16 @@ inline bool is_blocked(ThreadState state) {
 
 // Why a thread waits for a processor.
 enum class RunnableCause : uint8_t {
-  kWoken,                 // or made; also: not known
-  kPreempted,             // it would have run on; threads of its own process had its processor (processor_use.h)
-  kPreemptedOrThrottled,  // it would have run on; the CPU quota of its control group may have been used up
-  kThrottled,             // so it is, most likely: it would have run on, and its processor had nothing else to run
+  kWoken,                 // woken or created; or unknown
+  kPreempted,             // by threads of its own process on the same processor (processor_use.h)
+  kPreemptedOrThrottled,  // preempted, or stopped by the CPU quota of its control group
+  kThrottled,             // most likely by a CPU quota: it was runnable, and its processor had nothing else to run
 };
 
 struct StateInterval {
   ThreadState state = ThreadState::kUnknown;
   bool guessed = false;                         // see above
-  RunnableCause cause = RunnableCause::kWoken;  // of kRunnable
+  RunnableCause cause = RunnableCause::kWoken;  // if state is kRunnable
   uint64_t begin_nano = 0;
   uint64_t end_nano = 0;
   uint16_t cpu = 0;                              // of kRunning
@@ -80,13 +80,13 @@ struct StateWindow {
 std::vector<StateInterval> thread_states(std::span<const capture::KernelEvent* const> events, const StateWindow& window,
                                          std::span<const uint64_t> ran_nano = {});
 
-// How long each state lasted.
+// Duration of each state.
 using StateNano = std::array<uint64_t, kThreadStates>;
 
 // How long each state lasted within [begin, end), and the longest wait there (nothing: there was none): state_index.h.
 struct StateTotals {
   StateNano nano{};
-  StateNano guessed_nano{};                   // of it, what was guessed; of kUnknown nothing
+  StateNano guessed_nano{};                   // part of `nano` that was guessed; 0 for kUnknown
   std::optional<StateInterval> longest_wait;  // cut to [begin, end)
 
   uint64_t of(ThreadState state) const { return nano[static_cast<size_t>(state)]; }

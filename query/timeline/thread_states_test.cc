@@ -15,7 +15,7 @@ using capture::KernelEvent;
 using capture::KernelEventKind;
 using capture::SwitchReason;
 
-// `next`: who came then; 0: nobody.
+// `next`: the thread that the processor ran next; 0: the idle thread.
 KernelEvent left(uint64_t at, SwitchReason reason, uint16_t cpu = 0, int32_t next = 9) {
   return {.kind = KernelEventKind::kSwitchedOut,
           .reason = reason,

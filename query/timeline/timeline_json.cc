@@ -19,7 +19,7 @@ using capture::FieldType;
 using capture::KernelEvent;
 using net::JsonWriter;
 
-// A trace may have tens of thousands of spans, and the limit of items does not count them.
+// A trace may have tens of thousands of spans, and the limit of items does not include them.
 constexpr size_t kFewWaitSums = 3;
 constexpr uint64_t kMostSpansWithMoreSums = 1'000;
 
@@ -196,7 +196,7 @@ class TimelineDocument {
 
   void write_waits(const WaitSums& waits) {
     flag_if("waits_left_out", waits.left_out);
-    if (waits.sums.empty()) return;  // more of them are then none
+    if (waits.sums.empty()) return;  // then more_count is 0, too
     write_list("waits", waits.sums, [this](const WaitSum& sum) { write_wait_sum(sum); });
     if (waits.more_count == 0) return;
     json_.key("more_waits").begin_object().member("count", waits.more_count);
@@ -215,7 +215,7 @@ class TimelineDocument {
     json_.begin_object().member("state", thread_state_name(sum.longest.state));
     write_cause(sum.longest.cause);
     member_if("in", sum.in);
-    // Mostly each of several interrupts came while another thread ran.
+    // Several interrupts mostly stopped different threads, so the name of one of them would mislead.
     if (sum.longest.waker != nullptr) write_waker(*sum.longest.waker, sum.count == 1);
     json_.member("count", sum.count).member("total_nano", sum.total_nano);
     json_.member("longest_nano", sum.longest.duration_nano());
@@ -224,7 +224,7 @@ class TimelineDocument {
     json_.end_object();
   }
 
-  // "preempted" is what a quota cannot have caused.
+  // "preempted" is only written if no CPU quota can be the cause.
   void write_cause(RunnableCause cause) {
     flag_if("preempted", cause == RunnableCause::kPreempted);
     if (cause == RunnableCause::kPreemptedOrThrottled) json_.member("throttled", std::string_view("possible"));
@@ -348,7 +348,7 @@ class TimelineDocument {
 
   const Timeline& timeline_;
   std::map<const capture::Tracepoint*, std::vector<bool>> repeated_keys_;
-  uint64_t spans_with_more_sums_ = 0;  // than kFewWaitSums
+  uint64_t spans_with_more_sums_ = 0;  // with more than kFewWaitSums
   std::string out_;
   Meter meter_;
   JsonWriter json_{out_};

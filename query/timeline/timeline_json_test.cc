@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kSpansWithFewSums = 5;
 constexpr size_t kSpansWithManySums = 1'002;
 
-// The n-th takes n * 10 ns, the most expensive one first.
+// The n-th sum has n * 10 ns; the most expensive one comes first.
 TimelineSpan span_with_sums(size_t many) {
   TimelineSpan span;
   for (size_t i = many; i > 0; --i) {

@@ -1,8 +1,8 @@
-// What is asked of timelines, and the two ways in which one is told.
+// The query of a timeline, and its two output formats.
 //
-// Thread safety: the functions may run on any thread, several at once. Errors: as the store's; kNotFound when there is
-// neither a span nor a capture of what is asked for; kExhausted when the budget is spent. Captures that cannot be read
-// or decoded are named in the answer.
+// Thread safety: the functions may run on any thread, several at once. Errors: as the store's; kNotFound if there is
+// neither a span nor a capture; kExhausted if the budget is spent. Captures that cannot be read or decoded are listed
+// with the problem.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace fathom::query {
 inline constexpr size_t kTimelineItems = 100'000;
 inline constexpr size_t kMostTimelineItems = 1'000'000;
 
-// Either is given. Of a capture: it alone, with the spans of its trace.
+// One of these is set. For a capture: only that capture, with the spans of its trace.
 struct TimelineSubject {
   std::optional<TraceId> trace = {};
   std::optional<store::CaptureId> capture = {};
@@ -26,16 +26,16 @@ struct TimelineSubject {
 
 struct TimelineQuery {
   TimelineSubject subject;
-  std::optional<SpanId> span;               // only it, and what is below it; only while it lasted
-  std::optional<store::CaptureId> capture;  // only this one
-  bool all = false;                         // threads and events of other requests, too, and all of the windows
-  size_t most_items = kTimelineItems;       // events, states, system calls and page faults together
-  uint64_t now_unix_nano = 0;               // when it is asked
+  std::optional<SpanId> span;               // only this span, its descendants, and its time
+  std::optional<store::CaptureId> capture;  // only this capture
+  bool all = false;                         // other threads, events of other requests, and the whole windows
+  size_t most_items = kTimelineItems;       // limit of events, states, system calls and page faults together
+  uint64_t now_unix_nano = 0;               // the time of the query
 };
 
 Result<Timeline> build_timeline(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget);
 
-// What is written down is spent like what was read: a capture of a few bytes can name a long text a million times.
+// The output is charged to the budget, because a capture of a few bytes can refer to a long text a million times.
 Result<std::string> timeline_json(const Timeline& timeline, store::QueryBudget& budget);
 // A trace of Perfetto's (proto/perfetto).
 Result<std::string> timeline_perfetto(const Timeline& timeline, store::QueryBudget& budget);

@@ -108,7 +108,7 @@ TEST_F(TimelineTest, AThreadThatServesAnotherRequestIsNotListedUnlessAskedFor) {
   EXPECT_FALSE(timeline.processes[0].threads[1].of_trace);
 }
 
-// The thread that ended the wait stands behind those of the trace, whatever its number.
+// The thread that ended the wait follows those of the trace, whatever its tid.
 TEST_F(TimelineTest, WhoEndedTheWaitsOfTheRequestStandsBeforeOtherThreads) {
   capture::Capture content = sample_capture();
   content.threads.insert(content.threads.begin(), capture::Thread{.tid = 4711, .name = "main"});

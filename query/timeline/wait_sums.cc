@@ -25,7 +25,7 @@ class Kinds {
  public:
   void add(StateInterval wait, std::string_view in) {
     if (!is_blocked(wait.state)) {
-      wait.waker = nullptr;  // it began the wait
+      wait.waker = nullptr;  // of a wait for a processor, the waker is the thread that made it runnable
       in = {};
     }
     WaitSum* sum = sum_of(wait, in);
@@ -60,7 +60,7 @@ class Kinds {
             by_thread ? wait.waker->other_tid : 0};
   }
 
-  // Null: there are too many kinds.
+  // Null: the limit of kinds is reached.
   WaitSum* sum_of(const StateInterval& wait, std::string_view in) {
     const Kind kind = kind_of(wait, in);
     auto place = places_.find(kind);

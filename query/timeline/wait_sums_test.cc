@@ -12,7 +12,7 @@ KernelEvent ender(int32_t tid) {
   return {.kind = KernelEventKind::kWoken, .other_pid = tid == 0 ? 0 : 7, .other_tid = tid};
 }
 
-// Waits of one thread, one behind the other with 1 ns between them.
+// Waits of one thread, with 1 ns between each two.
 class WaitsOfThread {
  public:
   void add(StateInterval wait, uint64_t duration_nano, std::string_view in = {}) {
@@ -130,7 +130,7 @@ TEST(WaitSums, WhatIsNotKeptIsCounted) {
   EXPECT_EQ(waits.more_count, 14u);
 }
 
-// However many spans a thread has around all of its states.
+// The work is bounded, whatever the number of spans around all of a thread's states.
 TEST(WaitSums, TheWorkForOneThreadIsBounded) {
   WaitsOfThread thread;
   for (int i = 0; i < 10'000; ++i) thread.sleep(5, nullptr);

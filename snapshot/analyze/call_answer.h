@@ -51,7 +51,7 @@ class NumberTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Below a table of paths of calls that leaves some out, by this rank; empty where it does not.
+// The note below a table that leaves out paths of calls by this rank; empty if all are shown.
 std::string left_out_text(size_t shown, size_t all, CallRank rank = CallRank::kInstructions);
 // Below a table that has both: what is in them.
 std::string time_note();

@@ -26,7 +26,7 @@ class CallVerbs : public testing::Test {
     run_.finish();
   }
   std::string answer(Verb verb, Format format = Format::kTable) { return run_.answer_to(ask_for(verb, format)); }
-  // The directory of a source file of so many lines.
+  // A directory with a source file of so many lines.
   std::string written_lines(const std::string& name, int count) const {
     std::ofstream file(scratch_ / name);
     for (int line = 1; line <= count; ++line) file << "line " << line << "\n";
@@ -49,7 +49,7 @@ TEST_F(CallVerbs, CallsFromPackets) {
   expect_golden("sample_sunburst.txt", answer(Verb::kSunburst));
 }
 
-// The call to lock() is in take(), which the compiler put into a guard's constructor, and that into count().
+// take() calls lock() through a guard's inlined constructor; the guard itself is inlined in count().
 TEST_F(CallVerbs, CallsNameTheLineThatWasInlined) {
   run_.run_inlined();
   run_.finish();

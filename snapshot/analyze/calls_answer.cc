@@ -37,8 +37,8 @@ std::string lines_text(const RowLines& lines, bool leaf) {
   return "  (" + from + between + self + ")";
 }
 
-// The dynamic linker's work at the first call of another library's function, which is not the caller's: stepping and
-// tracing make it look long.
+// The dynamic linker's work at the first call of a function of another library. It is labelled because stepping and
+// tracing make it look long, and it is not the caller's own work.
 bool is_lazy_binding(const CallRow& row) {
   return row.function != nullptr && row.name.starts_with("_dl_runtime_resolve");
 }
@@ -94,7 +94,7 @@ void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceT
   json.end_object();
 }
 
-// Both of the function around all, which is the caller in the tree, and of what was inlined in it.
+// The line in the function that has a symbol (the caller in the tree), and the line in the function inlined there.
 RowLine line_at(const DecodedCalls& decoded, SourceNotes& notes, const CallFunction& function, uint64_t ip) {
   const CodeNames& names = decoded.context->names();
   const auto own = ip == 0 ? std::nullopt : names.own_line(function.pid, function.tsc, ip);

@@ -1,9 +1,9 @@
 // The call tree, with time and instruction counts.
 //
 // Thread safety: any. Errors: those of the snapshot. Table: a line per path of calls, children indented; --limit keeps
-// the greatest. Rows are ranked, and pictures as wide, as NamedCalls::rank says. Time is what was recorded, pauses
-// stand beside it; what elapsed, and what a call took, has them in it. JSON: rows in depth-first order ("id", "parent",
-// "depth" instead of nesting, which readers limit). SVG: an icicle.
+// the greatest. NamedCalls::rank orders the rows, and is the width in pictures. Recorded time excludes pauses, which
+// have a column of their own; elapsed time, and the time that a call took, include them. JSON: rows in depth-first
+// order ("id", "parent", "depth" instead of nesting, which readers limit). SVG: an icicle.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace fathom::snapshot {
 
 Result<> answer_calls(const SnapshotDirectory& directory, const Question& question, const Output& output);
 
-// A line of another function's text, which the compiler inlined at a line of the row's own.
+// A line of a function that the compiler inlined at a line of the row's own function.
 struct InlinedLine {
   std::string function;
   std::string place;
@@ -24,9 +24,9 @@ struct InlinedLine {
 };
 // A line of source, "shop/shelves.cc:88"; empty: not known.
 struct RowLine {
-  std::string place;                                  // in the text of the function that has a symbol
-  std::string source;                                 // its text, where that is asked for and here
-  std::optional<InlinedLine> inlined = std::nullopt;  // innermost_own_inlined() there
+  std::string place;                                  // the line in the function that has a symbol
+  std::string source;                                 // the text of the line, if requested and available
+  std::optional<InlinedLine> inlined = std::nullopt;  // from innermost_own_inlined()
 };
 struct RowLines {
   RowLine called_from;  // where its function was called, where that was seen
@@ -35,10 +35,10 @@ struct RowLines {
 using CallLines = std::function<RowLines(const CallRow&)>;
 
 std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit, const CallLines& lines = {});
-// The members "ranked_by" and "rows" of an object that is open.
+// Writes the members "ranked_by" and "rows" into an open object.
 void calls_json(net::JsonWriter& json, const NamedCalls& calls, const TraceTime& time, uint64_t limit,
                 const CallLines& lines = {});
-// What comes first, as a line: by the answer's rank, which is not what was asked for where there are no times.
+// A line that names the rank. Without times, that is instructions even if time was requested.
 std::string rank_line(CallRank rank, bool by_instructions);
 std::string calls_svg(const NamedCalls& calls, const TraceTime& time, std::string_view caption);
 

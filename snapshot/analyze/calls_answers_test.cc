@@ -43,7 +43,7 @@ class CallsAnswers : public testing::Test {
   struct Pace {
     uint64_t block_ticks = 500;
     uint64_t wait_ticks = 500'000;
-    uint64_t else_ticks = 100;  // of the other waits; the kernel's entry takes a tenth of it
+    uint64_t else_ticks = 100;  // of each other wait; a tenth of it is the entry into the kernel
   };
   // main calls work, as often as that; each takes the lock, and waits for it once. `traced`: through a tracer.
   std::unique_ptr<CallStacks> run(int rounds, bool traced) { return run(rounds, traced, Pace()); }
@@ -86,7 +86,7 @@ class CallsAnswers : public testing::Test {
     if (by_thread) threads = [](const ThreadKey& key) { return "thread " + std::to_string(key.tid); };
     return name_calls(stacks.threads(), test_name, threads, {}, rank);
   }
-  // Of the callees of a function the one that comes first.
+  // The first of a function's callees.
   static std::string first_below(const NamedCalls& calls, const std::string& below) {
     for (const CallRow& row : calls.rows) {
       if (row.depth > 0 && calls.rows[row.parent].name.starts_with(below)) return row.name;
@@ -127,7 +127,7 @@ TEST_F(CallsAnswers, CallsAreATreeWithTimes) {
   expect_golden("calls.svg", calls_svg(named(*stacks, true), time(), "engine: step"));
 }
 
-// The tracer runs four times as many instructions as the lock, which sleeps.
+// The tracer runs four times as many instructions as the lock, but the lock sleeps.
 TEST_F(CallsAnswers, WhatTookTheTimeComesFirst) {
   auto stacks = run(4, true);
   const NamedCalls by_instructions = named(*stacks, true), by_time = named(*stacks, true, CallRank::kTime);

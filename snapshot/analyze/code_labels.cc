@@ -45,7 +45,7 @@ std::string folded(std::string_view name, char open, char close) {
   return text;
 }
 
-// Headers of libraries and compilers; clang writes "/usr/bin/../lib/gcc/...". Below these two lie a person's own files.
+// Headers of libraries and compilers; clang writes "/usr/bin/../lib/gcc/...". /usr/local and /usr/src may be user code.
 bool is_of_system(std::string_view file) {
   return file.starts_with("/usr/") && !file.starts_with("/usr/local/") && !file.starts_with("/usr/src/");
 }

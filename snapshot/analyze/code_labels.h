@@ -22,8 +22,8 @@ std::string short_function_name(std::string_view name, size_t columns = kFunctio
 // "shop/main.cc:42": the last two names of the path.
 std::string short_line(const SourceLine& line);
 
-// Of the functions that an instruction was inlined through (CodeNames::frames()) the innermost one that is not from a
-// system's header: the line there is the one that a person wrote. nullptr: nothing was inlined, or only headers were.
+// The innermost inlined function (CodeNames::frames()) at an instruction that is not from a system header; its line is
+// the user's own code. nullptr: nothing was inlined, or only system headers were.
 const SourceFrame* innermost_own_inlined(std::span<const SourceFrame> frames);
 
 }  // namespace fathom::snapshot

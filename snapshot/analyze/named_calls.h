@@ -1,9 +1,9 @@
 // NamedCalls: the call trees of a snapshot's threads as one tree of names, in the order in which it is written.
 //
-// Purpose: what tables, JSON and pictures of calls are made from. The same name below the same names is one row,
-// whichever process showed it where. Rows are in depth-first order, so that nobody who writes them needs to recurse;
-// children by CallRank, the most first, but for threads that are to come before the others. Thread safety: a plain
-// value. Units: ticks. Errors: none.
+// Purpose: the base of tables, JSON and pictures of calls. Calls with the same path of names are one row, also if they
+// are of several processes. Rows are in depth-first order, so that writers need no recursion. Children are sorted by
+// CallRank, the greatest first, after the threads of `foremost`. Thread safety: a plain value. Units: ticks. Errors:
+// none.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace fathom::snapshot {
 
-// What decides which of two calls comes first; of equal ones their instructions do, then their names.
+// The order of calls. Equal calls are sorted by instructions, then by name.
 enum class CallRank : uint8_t {
-  kInstructions,  // with what it called
-  kTime,          // with what it called and with pauses; by instructions where no packet of the snapshot tells time
+  kInstructions,  // including callees
+  kTime,          // including callees and pauses; by instructions if no packet of the snapshot has a time
 };
 
 struct CallRow {
@@ -36,10 +36,10 @@ struct CallRow {
 };
 
 struct NamedCalls {
-  std::vector<CallRow> rows;                // the first one is everything; then, if threads are told apart, a thread
-  CallRank rank = CallRank::kInstructions;  // by which they are in order
+  std::vector<CallRow> rows;                // the first row is the total; its children are threads, if separate
+  CallRank rank = CallRank::kInstructions;  // the order of the rows
 
-  // Of a row with what it called: instructions, or ticks with pauses.
+  // Instructions, or ticks with pauses, including callees.
   uint64_t size(const CallRow& row) const;
 };
 
@@ -51,8 +51,8 @@ NamedCalls name_calls(const std::vector<ThreadCalls>& threads, const FunctionNam
                       const ThreadNames& thread_names, const std::vector<int32_t>& foremost = {},
                       CallRank rank = CallRank::kInstructions);
 
-// Which of the rows are the `limit` greatest (0: all), by the rank of `calls`. Half of them are of the thread that
-// comes before the others, where it has so many. Whoever is there has its parent there.
+// Selects the `limit` greatest rows (0: all) by the rank of `calls`. Up to half of them are rows of the foremost
+// thread. The parent of a selected row is selected, too.
 std::vector<bool> greatest_rows(const NamedCalls& calls, uint64_t limit);
 
 }  // namespace fathom::snapshot

@@ -37,10 +37,10 @@ struct Question {
   SnapshotId id;
   SnapshotId other;  // kDiff: the second execution
   Format format = Format::kTable;
-  bool count_only = false;       // kInsns: two numbers, instructions and gaps
-  uint64_t limit = 0;            // rows of a table; 0: all
-  int32_t tid = -1;              // this thread alone
-  bool by_instructions = false;  // kCalls: ranked by these; else by time, where the snapshot has times
+  bool count_only = false;       // kInsns: only the numbers of instructions and gaps
+  uint64_t limit = 0;            // rows of a table; 0: no limit
+  int32_t tid = -1;              // only this thread
+  bool by_instructions = false;  // kCalls: rank by instructions; else by time, if the snapshot has times
   std::string from;              // kDelta: patterns
   std::string to;
   bool inlines = false;                             // kInsns: the functions that an instruction was inlined through

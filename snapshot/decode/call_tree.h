@@ -27,7 +27,7 @@ struct CallStats {
   uint64_t min_ticks = UINT64_MAX;
   uint64_t max_ticks = 0;
 
-  // By the clock: while it was recorded and paused.
+  // Time by the clock: recorded and paused.
   uint64_t elapsed_ticks() const { return ticks + pause_ticks; }
   void add(const CallStats& other);
   void completed(uint64_t ticks);

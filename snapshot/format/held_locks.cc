@@ -11,7 +11,7 @@
 namespace fathom::snapshot {
 namespace {
 
-// Each lock once, in the order in which they are added, with a row that tells of its first waiter.
+// A list of distinct locks in the order of add(), each with the row of its first waiter.
 class LockList {
  public:
   explicit LockList(const ThreadRows& rows) : rows_(rows) {}
@@ -41,7 +41,7 @@ class LockList {
   std::vector<const Sideband*> waits_;
 };
 
-// For locks of the trigger's thread, the longest first.
+// Sleeps of the trigger's thread for locks, the longest first.
 std::vector<ThreadCall> own_sleeps(const ThreadRows& rows) {
   std::vector<ThreadCall> sleeps = calls_of(rows, rows.snapshot().trigger.tid);
   std::erase_if(sleeps, [](const ThreadCall& call) { return call.lock == nullptr; });
@@ -53,7 +53,7 @@ std::string thread_text(int32_t tid, const std::string& name) {
   return "thread " + std::to_string(tid) + (name.empty() ? "" : " (" + name + ")");
 }
 
-// What the holder, and who comes behind it, does meanwhile.
+// The locks that the holder waits for along its chain, and the system call of the last holder.
 std::string chain_text(const HolderChain& chain) {
   std::string text;
   for (const HolderLink& link : chain.links) {

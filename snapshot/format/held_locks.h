@@ -1,7 +1,7 @@
 // held_locks(): what the recorder saw of threads that slept for a lock when a window began, or went to sleep within it.
 //
 // Purpose: one wording of who waits for whom, for answers and for the recorder's own report. Thread safety: pure
-// functions. Errors: none; names are as recorded, and not yet harmless. Chains of holders are followed for the first
+// functions. Errors: none; names are as recorded, and not escaped. Chains of holders are followed for the first
 // kMostFollowedLocks. Work: one pass over all rows, and the chains'.
 #pragma once
 
@@ -22,14 +22,14 @@ struct HeldLock {
   std::string lock;         // "mutex"
   uint64_t address = 0;
   std::vector<int32_t> waiters;  // each once; the trigger's thread first
-  HolderChain chain = {};        // whom the holder waits for itself, while the first waiter does
+  HolderChain chain = {};        // the locks that the holder waited for while the first waiter did
 
-  // The thread that keeps the first waiter waiting: at the end of the chain.
+  // The thread that keeps the first waiter waiting: the last one of the chain.
   int32_t blocking_thread() const { return end_of_chain(chain, holder); }
 };
 
-// First those that the trigger's thread slept for: the one of its longest sleep before the others, those whose sleeps
-// have no recorded end last; then the other threads', in the order of recording.
+// First the locks that the trigger's thread slept for: the longest sleep first, sleeps without a recorded end last.
+// Then the locks of other threads, in the order of recording.
 std::vector<HeldLock> held_locks(const Snapshot& snapshot);
 
 // A sleep for the first of held_locks(), without the work for the others; nullptr: there is none.
@@ -39,8 +39,8 @@ const Sideband* foremost_wait(const ThreadRows& rows);
 // for, and waits itself for a mutex that thread 15 (log) holds, which is in fsync (--tid 15 shows it)"
 std::string held_lock_text(const HeldLock& lock);
 
-// Whose doings explain a slow request, before the bystanders': of each lock, as above, the end of its chain, and back
-// to its holder; then the trigger's own.
+// The threads that explain a slow request: for each lock in the order above, the threads of its chain from the last one
+// to the holder; then the trigger's thread.
 std::vector<int32_t> foremost_threads(const Snapshot& snapshot);
 
 }  // namespace fathom::snapshot

@@ -16,7 +16,7 @@ Sideband wait(int32_t tid, int32_t holder, uint64_t address) {
   return row;
 }
 
-// As the stepper writes it: in a call of the kernel.
+// As the stepper writes it, in a system call.
 void sleep_for(Snapshot& snapshot, const Sideband& wait, uint64_t tsc, uint64_t ticks) {
   Sideband call;
   call.kind = SidebandKind::kSystemCall;
@@ -54,7 +54,7 @@ TEST(HeldLocks, TheTriggersComesFirst) {
   EXPECT_EQ(held_lock_text(locks[1]), "thread 4 holds a mutex that thread 3 waits for (--tid 4 shows it)");
 }
 
-// The lock of a memory allocator, for a moment, and then the one that took the time.
+// First a short sleep for a memory allocator's lock, then the sleep that took the time.
 TEST(HeldLocks, OfTheTriggersTheLongestWaitComesFirst) {
   Snapshot snapshot;
   EXPECT_TRUE(holders_of(snapshot).empty());

@@ -10,7 +10,7 @@
 namespace fathom::snapshot {
 namespace {
 
-// "fsync"; by its number where this build knows no name.
+// "fsync"; "system call N" if this build does not know the name.
 std::string call_name(std::optional<uint64_t> number) {
   if (!number) return "";
   const std::string_view name = *number <= INT32_MAX ? syscall_name(static_cast<int32_t>(*number)) : "";

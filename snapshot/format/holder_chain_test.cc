@@ -11,9 +11,9 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kEnd = 1000;  // of the recording
+constexpr uint64_t kEnd = 1000;  // end of the recording
 
-// Thread 7 waits for thread 9's lock from 100 on, until recording ended.
+// Thread 7 waits for thread 9's lock from 100 until recording ended.
 class HolderChains : public testing::Test {
  protected:
   HolderChains() {
@@ -45,7 +45,7 @@ class HolderChains : public testing::Test {
     row.flags = flags;
     snapshot_.sideband.push_back(row);
   }
-  // In a call of the kernel, as the stepper writes it.
+  // A system call as the stepper writes it.
   void sleeps_in_call(int32_t tid, int32_t holder, uint64_t tsc, uint64_t ticks, uint32_t flags = 0) {
     calls(tid, SYS_futex, tsc, ticks, flags);
     sleeps(tid, holder, tsc + 1);
@@ -113,7 +113,7 @@ TEST_F(HolderChains, OneThatLeadsBackIsADeadlock) {
       << text();
 }
 
-// It slept for a lock that was handed on meanwhile.
+// It slept for a lock that passed to another holder meanwhile.
 TEST_F(HolderChains, NoDeadlockIsToldOfThreadsThatGotOn) {
   sleeps_in_call(9, 12, 110, 880);
   sleeps(12, 9, 120);
@@ -127,7 +127,7 @@ TEST_F(HolderChains, TheThreadThatWaitsIsAPartOfTheCircle) {
   EXPECT_TRUE(chain().is_deadlock);
 }
 
-// A holder that computes for long, and waits a moment, is the end; that stepping makes it long does not count.
+// A holder that computes for long and waits a moment ends the chain. Time that only stepping adds does not count.
 TEST_F(HolderChains, WhatTookMostOfTheTimeDecides) {
   sleeps_in_call(9, 12, 110, 100);
   EXPECT_TRUE(links().empty()) << "it ran for the other 801 ticks";
@@ -144,7 +144,7 @@ TEST_F(HolderChains, ManyShortCallsAreOne) {
   EXPECT_EQ(chain().system_call, "nanosleep");
 }
 
-// Sleeps before and behind that of the first thread are not the reason for it.
+// Sleeps before and after the first thread's sleep do not explain it.
 TEST_F(HolderChains, AreOfTheTimeOfTheWait) {
   snapshot_.sideband.front().tsc = 500;
   sleeps_in_call(9, 12, 100, 300);

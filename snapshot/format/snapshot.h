@@ -105,8 +105,8 @@ enum class SidebandKind : uint8_t {
   kLost = 10,       // `length` sideband records of `cpu` were lost: windows that it touches are marked
   kKernelSymbol = 11,  // `text` at [address, address + length) of the kernel; kFlagGone when it goes
   kTextPoke = 12,      // the kernel's code at `address` becomes `text` (new bytes); `other_text` were the old ones
-  // The stepper's: `tid` enters system call number `length` at `address`, and comes back `file_offset` ticks later (0:
-  // not known); with kFlagUnderWay it has not come back then.
+  // The stepper's: `tid` enters system call number `length` at `address`, and returns `file_offset` ticks later (0:
+  // unknown); with kFlagUnderWay it has not returned by then.
   kSystemCall = 13,
   kSignal = 14,    // the stepper's: signal `length` is delivered to `tid`
   kGap = 15,       // the recorder's: instructions ran unrecorded; `text` says why, `length` how many or 0
@@ -128,8 +128,8 @@ enum SidebandFlags : uint32_t {
   kFlagAuxPartial = 64,
   kFlagAuxCollision = 128,
   kFlagStopsTrace = 256,
-  kFlagWindow = 512,     // a gap behind which another window of the thread begins: what it left out was not asked for
-  kFlagUnderWay = 1024,  // a system call that was interrupted and runs again, or had not come back when recording ended
+  kFlagWindow = 512,     // a gap at the end of a window of the thread: code between two windows was not requested
+  kFlagUnderWay = 1024,  // a system call that was interrupted and restarted, or had not returned when recording ended
 };
 
 // One row of the history of processes. What a kind does not use is zero.

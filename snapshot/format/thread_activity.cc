@@ -22,7 +22,7 @@ ThreadCall call_of(const Sideband& row, uint64_t end) {
   return call;
 }
 
-// The call was interrupted, and the kernel ran it again.
+// The call was interrupted and restarted by the kernel.
 bool is_run_again(const ThreadCall& before, const ThreadCall& call) {
   return before.lasts && before.number && before.number == call.number;
 }
@@ -45,7 +45,7 @@ Stretch common(Stretch one, Stretch other) {
   return {std::max(one.begin, other.begin), std::min(one.end, other.end)};
 }
 
-// What a thread did several times.
+// The sum of a thread's equal activities.
 struct Share {
   uint64_t ticks = 0;
   ThreadCall longest;
@@ -56,7 +56,7 @@ struct Share {
   }
 };
 
-// By the holder of the lock, or by the number of the call.
+// Key: whether it is a sleep for a lock, then the holder or the number of the system call.
 using Shares = std::map<std::pair<bool, uint64_t>, Share>;
 
 Shares shares_of(const std::vector<ThreadCall>& calls, Stretch within) {
@@ -70,7 +70,7 @@ Shares shares_of(const std::vector<ThreadCall>& calls, Stretch within) {
   return shares;
 }
 
-// Stepping makes it long.
+// Stepping slows down the code between calls.
 double without_stepper(uint64_t ticks, double slowdown) {
   return static_cast<double>(ticks) / (slowdown > 1 ? slowdown : 1);
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kDropsPerWrite = 256;
 
-// What capture_charge_bytes() has beside the capture's own page.
+// The part of capture_charge_bytes() for the content.
 uint64_t content_charge_bytes(uint64_t size_bytes) {
   return capture_charge_bytes(size_bytes) - capture_charge_bytes(0);
 }
@@ -61,7 +61,7 @@ bool CaptureKeeper::has_content(const CaptureInfo& announced) const {
   return bytes.ok() && *bytes == announced.size_bytes;
 }
 
-// Retention may have dropped what there was when the upload began.
+// Retention may have dropped the content since the upload began.
 AppendResult CaptureKeeper::keep_known(CaptureInfo info) {
   std::lock_guard lock(mutex_);
   Result<std::optional<CaptureInfo>> stored = table_.get(info.id);
@@ -88,7 +88,7 @@ AppendResult CaptureKeeper::add(const CaptureInfo& info, BlobWriter* content) {
     refused_captures("write_failed").add();
     return retryable(written.error().message);
   }
-  // Before those that go are counted: one of them may be the one whose content this is.
+  // Before the dropped captures are counted, because one of them may have the same content.
   if (*shares) share(info.sha256, info.size_bytes);
   forget(*dropped, "size");
   count(info);

@@ -28,22 +28,22 @@ class CaptureKeeper {
  public:
   explicit CaptureKeeper(Engine& engine);
 
-  // Makes rows and files agree, counts what is there, and keeps to the budget.
+  // Repairs differences of rows and files, counts the captures, and applies the budget.
   Result<> recover();
 
-  // Whether the disk has room for captures now. Counted when it has not.
+  // True if the disk has room for captures now. A refusal is counted.
   Result<> room_for(uint64_t bytes);
   Result<std::unique_ptr<BlobWriter>> begin_content() { return files_.begin(); }
   bool syncs() const { return engine_.options.durability == Durability::kFsync; }
   uint64_t most_bytes() const;  // that a capture may have
   // Stores a closed content under its header, which is complete; may drop the oldest for it.
   AppendResult keep(const CaptureInfo& info, BlobWriter& content);
-  // Whether a capture has the content that this header announces by hash and size.
+  // True if a stored capture has the content with the announced hash and size.
   bool has_content(const CaptureInfo& announced) const;
-  // The same for a header whose content was stored when its upload began.
+  // As keep(), for a header whose content was stored when its upload began.
   AppendResult keep_known(CaptureInfo info);
 
-  // Headers of skipped captures, which get their ids here. Not synced. Those that are not kept are counted.
+  // Stores headers of skipped captures and gives them ids. Does not sync. Headers that are not stored are counted.
   Result<> keep_skipped(std::vector<CaptureInfo> skipped);
 
   const CaptureTable& table() const { return table_; }
@@ -68,24 +68,24 @@ class CaptureKeeper {
   Result<> set_unchecked();
   Result<> keep_to_budget();
   AppendResult keep_again(const CaptureInfo& stored, const CaptureInfo& info, BlobWriter* content);
-  // One that is not stored; `content` is null for one whose content is.
+  // Stores a new capture; `content` is null if the content is stored already.
   AppendResult add(const CaptureInfo& info, BlobWriter* content);
   Result<> place(const Sha256& hash, BlobWriter& content);
   Result<> put_skipped(std::span<CaptureInfo> skipped);
-  // Drops some, if `more` find no room.
+  // Drops skipped captures if there is no room for `more`.
   Result<> make_room_for_skipped(uint64_t more);
-  // One after another, up to the first that is not wanted; how many went.
+  // Drops them in order until `wanted` returns false; returns the number dropped.
   Result<uint64_t> drop_skipped(std::vector<uint64_t> numbers, const char* reason, const Wanted& wanted);
   Result<> drop_old_skipped(const Wanted& is_old);
   // The oldest captures, for as long as they are wanted; their rows are erased in `batch`.
   Result<std::vector<CaptureInfo>> oldest(const Wanted& wanted, rocksdb::WriteBatch& batch) const;
   // The same as a write of its own; how many went.
   Result<size_t> drop(const Wanted& wanted, const char* reason);
-  // `hash`: of the content of what is to come, which stays whoever goes.
+  // `hash`: the content of the new capture, which is kept even if the other captures with it are dropped.
   Wanted beyond_budget(uint64_t bytes_more, const Sha256& hash = {}) const;
-  // One more capture has a content that is counted, and is counted without it.
+  // Counts a further capture of a stored content, without the content's bytes.
   void share(const Sha256& hash, uint64_t size_bytes);
-  // One that goes. The bytes of its content, if another one has that, too.
+  // Forgets a capture of a shared content. Returns the content's bytes if another capture has it, else 0.
   uint64_t unshare(const CaptureInfo& dropped);
   Result<> write(rocksdb::WriteBatch& batch) { return write(batch, syncs()); }
   Result<> write(rocksdb::WriteBatch& batch, bool sync);
@@ -101,14 +101,14 @@ class CaptureKeeper {
   Engine& engine_;
   BlobFiles files_;
   CaptureTable table_;
-  mutable std::mutex mutex_;   // whoever changes rows or named files
+  mutable std::mutex mutex_;   // protects changes of rows and of named files
   bool all_moved_ = true;      // every content that lost its rows in damage
   bool after_damage_ = false;  // damage to the log may have destroyed rows; constant after recover()
   uint64_t captures_ = 0;
-  uint64_t bytes_ = 0;  // of these
+  uint64_t bytes_ = 0;  // bytes of the budget that captures use
   SkippedShares skipped_;
-  std::map<Sha256, uint64_t> sharing_;  // by content: captures that have it, beyond the first
-  std::string oldest_key_;              // nothing was received before; spares reading over what was deleted there
+  std::map<Sha256, uint64_t> sharing_;  // by content: number of captures beyond the first
+  std::string oldest_key_;              // older keys were deleted; scans that start here skip their tombstones
   std::deque<Sha256> unreferenced_;
   mutable std::mutex damaged_mutex_;
   std::set<Sha256> damaged_;

@@ -61,7 +61,7 @@ void CaptureTable::for_each_row(const CaptureInfo& info, const Change& change) c
   };
   change(database_.family(Family::kCapture), capture_keys::capture(info.id), encode_capture(info));
   if (!info.trace_id.is_zero()) place(capture_keys::trace_series(info.trace_id));
-  // Lists of captures and retention must not read over many reports of skipped ones, which have no content.
+  // Skipped captures have no content; lists of captures and retention must not have to read them.
   if (is_skipped(info.id)) return;
   change(index, capture_keys::reception(info.received_unix_nano, info.id), "");
   change(index, capture_keys::content(info.sha256, info.id), encode_content_size(info.size_bytes));

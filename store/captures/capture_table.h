@@ -25,17 +25,17 @@ class CaptureTable {
   Result<std::optional<CaptureInfo>> get(const CaptureId& id) const;
   // Whether any capture has this content.
   Result<bool> refers_to(const Sha256& hash) const;
-  // Nothing: no capture has it.
+  // Nothing: no capture has this content.
   Result<std::optional<uint64_t>> content_bytes(const Sha256& hash) const;
 
   // Calls back with one capture after another until it says false. A row that is damaged is counted and left out.
   using Visit = std::function<Result<bool>(const CaptureInfo&)>;
-  // By reception, oldest first, from this key of an index on (or from the first). No skipped ones.
+  // By reception, oldest first, from this key of the index (or the first) on. Without skipped captures.
   Result<> oldest_first(const std::string& from_key, const Visit& visit) const;
   // All captures that the rows' own family has, by id; `damaged` is called with the keys of those that do not decode.
   Result<> all(const Visit& visit, const std::function<void(const std::string& key)>& damaged) const;
-  // In a series: by start, then id; ascending, or descending from before `cursor` (no skipped ones). Only a trace's has
-  // skipped ones; rows of the kind that is not asked for are not read.
+  // In a series, by start, then id: ascending, or descending from before `cursor` (without skipped captures). Only a
+  // trace's series has skipped captures; rows of the other kind are not read.
   enum class Kind : uint8_t { kCapture, kSkipped };
   Result<> ascending(const std::string& series, Kind kind, const Visit& visit) const;
   Result<> descending(const std::string& series, const TimeRange& range, const std::optional<CaptureCursor>& cursor,

@@ -15,7 +15,7 @@ namespace fathom::store {
 
 class CaptureUpload {
  public:
-  // `content` is null for what is stored already, be it under another header.
+  // `content` is null if the content is stored already, even under another header.
   CaptureUpload(CaptureKeeper& keeper, const CaptureInfo& announced, std::unique_ptr<BlobWriter> content);
 
   bool is_stored_already() const { return stored_already_; }

@@ -42,7 +42,7 @@ class Captures : public CaptureStore {
   Result<bool> is_stored(const CaptureInfo& info) const;
   Result<> admit(const CaptureInfo& info);
   StoredCapture stored(const CaptureInfo& info) const;
-  using Visit = std::function<bool(const CaptureInfo&)>;  // whether to go on
+  using Visit = std::function<bool(const CaptureInfo&)>;  // returns whether to continue
   Result<> each_of_trace(const TraceId& trace_id, CaptureTable::Kind kind, QueryBudget& budget,
                          const Visit& visit) const;
   void run();

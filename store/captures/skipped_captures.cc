@@ -1,4 +1,4 @@
-// What CaptureKeeper does with skipped captures.
+// CaptureKeeper's functions for skipped captures.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +21,7 @@ bool has_room_for_skipped(Engine& engine) {
 
 }  // namespace
 
-// In pieces, between which captures can be stored.
+// Stores pieces, and releases the lock between them, so that captures can be stored meanwhile.
 Result<> CaptureKeeper::keep_skipped(std::vector<CaptureInfo> skipped) {
   const uint64_t most = most_skipped_captures(engine_.options.capture_bytes);
   if (most == 0) return dropped_skipped("limit").add(skipped.size()), Result<>();
@@ -67,7 +67,7 @@ Result<uint64_t> CaptureKeeper::drop_skipped(std::vector<uint64_t> numbers, cons
   for (; count < numbers.size(); ++count) {
     const Result<std::optional<CaptureInfo>> header = table_.get(skipped_id(numbers[count]));
     const bool is_damaged = !header.ok() && header.error().code == ErrorCode::kCorrupt;
-    if (is_damaged) continue;  // the next start removes its rows
+    if (is_damaged) continue;  // skip it; the next start removes its rows
     if (!header) return header.error();
     if (*header && !wanted(**header)) break;
     if (*header) table_.erase(**header, batch);

@@ -13,7 +13,7 @@ NodeId node_of(char letter) {
   return node;
 }
 
-// Number 1 is of the first letter's node, and so on.
+// Number 1 belongs to the node of the first letter, and so on.
 SkippedShares shares_of(std::string_view letters) {
   SkippedShares shares;
   uint64_t number = 0;

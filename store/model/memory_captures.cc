@@ -120,7 +120,7 @@ void MemoryCaptures::drop_beyond(uint64_t most, const CaptureInfo* more) {
   while (bytes(more) > most) kept_.erase(oldest());
 }
 
-// Of what is kept, and of one more.
+// Budget that the stored captures use, together with one more.
 uint64_t MemoryCaptures::bytes(const CaptureInfo* more) const {
   uint64_t sum = 0;
   std::set<Sha256> contents;

@@ -58,7 +58,7 @@ class MemoryCaptures : public CaptureStore {
   const MemoryCaptureOptions options_;
   std::mutex mutex_;
   std::map<CaptureId, Kept> kept_;
-  std::map<CaptureId, CaptureInfo> skipped_;  // in the order in which they came
+  std::map<CaptureId, CaptureInfo> skipped_;  // in the order of put_skipped()
   uint64_t last_skipped_ = 0;
   uint64_t writers_ = 0;
 };

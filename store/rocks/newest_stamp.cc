@@ -36,7 +36,7 @@ Result<uint64_t> newest_capture(Database& database) {
   return is_found ? capture_keys::instant_of(text_of(rows->key())) : uint64_t{0};
 }
 
-// Skipped captures are the last headers, and their numbers are no less than their stamps.
+// Skipped captures sort last, and their numbers are at least their times of reception.
 Result<uint64_t> newest_skipped(Database& database) {
   std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator(scan_options(), database.family(Family::kCapture)));
   rows->SeekToLast();

@@ -16,7 +16,7 @@ NodeId test_node_id(uint64_t number);
 
 // Of trace `number` % 7 + 1; its start counts from kTestNow.
 CaptureInfo test_capture(uint64_t number, int64_t start_nano = 0);
-// Of trace `trace`; skipped `number` ns after kTestNow.
+// A report for trace `trace`, skipped `number` ns after kTestNow.
 SkippedCapture test_skipped(uint64_t trace, uint64_t number = 0);
 // Bytes that do not compress.
 std::string test_content(uint64_t seed, size_t size);

@@ -90,7 +90,7 @@ class CaptureCheck {
     if (!expected.fault.empty()) {
       findings_.damaged({kCaptures, capture_place(info), expected.fault, received_at(info)});
     }
-    if (is_skipped(info.id)) return;  // it has no content
+    if (is_skipped(info.id)) return;  // a skipped capture has no content
     Result<uint64_t> bytes = files_.size_bytes(info.sha256);
     missing_ |= !bytes.ok() || *bytes != info.size_bytes;
   }

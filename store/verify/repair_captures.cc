@@ -30,7 +30,7 @@ class CaptureCopy {
 
  private:
   Result<> copy_capture(const BlobFiles& from, BlobFiles& to, const CaptureInfo& info) {
-    // A skipped one has no content.
+    // A skipped capture has no content.
     Result<bool> copied = is_skipped(info.id) ? Result<bool>(true) : copy_content(from, to, info);
     if (!copied) return copied.error();
     if (!*copied) return {};
@@ -43,7 +43,7 @@ class CaptureCopy {
     return status.ok() ? Result<>() : Result<>(from_status(status, "write the header of a capture"));
   }
 
-  // False: it is damaged, which is reported.
+  // False: the content is damaged, which is reported.
   Result<bool> copy_content(const BlobFiles& from, BlobFiles& to, const CaptureInfo& info) {
     Result<std::unique_ptr<BlobWriter>> content = to.begin();
     if (!content) return content.error();

@@ -1,12 +1,12 @@
-// A service with seeded faults, for `./dev bench captures`: four of them call each other on loopback.
+// A service with seeded faults for `./dev bench captures`, in which four of them call each other on loopback.
 //
 //   faulty_service NAME OWN_PORT NEXT_PORT SECONDS RATE FAULTS_FROM_S FAULTS_TO_S SEED
 //
-// Each service begins root requests of five operations, RATE per second in all, and serves what the service before it
-// calls. Each operation has a fault of its own, which strikes 1 to 5 % of its requests from FAULTS_FROM_S to
-// FAULTS_TO_S seconds after the start: a long sleep, a lock that is held long, a slow call, a busy processor, a slow
-// disk. Its service.name is OTEL_SERVICE_NAME's. Prints "ready" when it listens, and how many requests it made when it
-// ends.
+// Each service starts root requests of five operations, RATE per second in all, and serves the calls of the previous
+// service. Each operation has a fault: a long sleep, a lock that is held long, a slow disk, or (two operations) a call
+// whose server sleeps or spins. It affects 1 to 5 % of the requests from FAULTS_FROM_S to FAULTS_TO_S seconds after the
+// start. The environment variable OTEL_SERVICE_NAME sets service.name. Prints "ready" when it listens, and at the end
+// the number of requests that it made.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -55,7 +55,7 @@ struct Options {
   std::exit(1);
 }
 
-// ---- one line there, one line back ----------------------------------------------------------------------------------
+// ---- protocol: one line there, one line back ------------------------------------------------------------------------
 
 std::string read_line(int socket) {
   std::string line;
@@ -76,7 +76,7 @@ sockaddr_in loopback(int port) {
   return address;
 }
 
-// To the next service; connected when it is first used.
+// The connection to the next service, which is opened on first use.
 class Next {
  public:
   explicit Next(int port) : port_(port) {}
@@ -174,7 +174,7 @@ class Service {
     }
   }
 
-  // Of operation 0 one percent, of the last one five.
+  // One percent for operation 0, five percent for the last one.
   bool strikes(int operation, std::mt19937_64& random) const {
     const double now = now_s();
     if (now < options_.faults_from_s || now > options_.faults_to_s) return false;
@@ -220,7 +220,7 @@ class Service {
     }
   }
 
-  // ---- for the service before
+  // ---- serving the previous service
 
   void accept(int listener) {
     for (;;) {

@@ -1,6 +1,6 @@
-// A CaptureCourier with a link that records, and what tests do to both.
+// CaptureCourierTest: a CaptureCourier, a link that records what is sent, and actions of the collector.
 //
-// Header-only, because only tests of this folder share it.
+// Header-only, because only tests of this folder share it. Thread safety: none.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ class CaptureCourierTest : public ::testing::Test {
     made.can_wait = true;
     send(std::move(made));
   }
-  // One more capture with this content.
+  // Sends one more capture with the content of `other`.
   void send_sharing(uint8_t number, const OutgoingCapture& other) {
     OutgoingCapture made = other;
     made.begin.id.bytes[0] = number;

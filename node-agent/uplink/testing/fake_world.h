@@ -1,4 +1,4 @@
-// A world for a Courier: a clock that a test sets, links that record, a spool in memory, and work that runs when told.
+// FakeWorld: surroundings of a Courier: a clock that a test sets, links that record, a spool in memory, posted work.
 //
 // Header-only, because only tests of this folder share it. Thread safety: none, one thread.
 #pragma once
@@ -132,7 +132,7 @@ class FakeWorld {
     spool = made_spool.get();
     return std::make_unique<Courier>(std::move(options), std::move(all), std::move(made_spool));
   }
-  // Everything that was posted, and what that posts.
+  // Runs all posted work, including what that work posts.
   void run() {
     while (!posted.empty()) {
       auto work = std::move(posted.front());
@@ -143,12 +143,12 @@ class FakeWorld {
 
   uint64_t now = 1000 * kSecond;
   std::deque<std::function<void()>> posted;
-  FakeLink* link = nullptr;  // the one that lives
+  FakeLink* link = nullptr;  // the current one
   FakeSpool* spool = nullptr;
   ControlHandler* control = nullptr;
   int links = 0;
-  int lost = 0;           // when a report is made,
-  std::vector<int> told;  // and what of it is known to be heard
+  int lost = 0;           // goes into the next report
+  std::vector<int> told;  // `lost` of the reports that were received
 };
 
 inline FakeLink::~FakeLink() {

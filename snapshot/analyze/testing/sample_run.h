@@ -28,7 +28,7 @@ class SampleRun {
   void run_plain();
   // A PTWRITE of `value` and another instruction.
   void run_marked(uint64_t value);
-  // shop::count() of snapshot/symbols/testdata/inlined.elf, until the call in its inlined guard comes back: 15
+  // Runs shop::count() of snapshot/symbols/testdata/inlined.elf until the call in its inlined guard returns: 15
   // instructions.
   void run_inlined();
   // The system call of the next outside() comes back in a signal's handler, which returns to it.

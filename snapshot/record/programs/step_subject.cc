@@ -60,7 +60,7 @@ extern "C" __attribute__((noinline)) void crash_here(volatile int* nowhere) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "crash") == 0) crash_here(nullptr);
-  // Not one of the list: it takes half a second, and waits.
+  // Not in the list, because it takes half a second and waits.
   if (argc == 2 && std::strcmp(argv[1], "chain") == 0) return subject_chain() ? 0 : 1;
   if (argc == 2 && std::strcmp(argv[1], "list") == 0) {
     for (const Subject& subject : kSubjects) std::puts(subject.name);

@@ -1,5 +1,5 @@
-// A chain of holders: chain_begins() waits for a lock whose holder waits for the lock of a thread that is in a system
-// call.
+// A chain of holders: chain_begins() waits for a lock whose holder waits for a second lock, and the holder of that is
+// in a system call.
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ std::mutex stock_lock, log_lock;
 std::atomic<int> locks_held{0};
 std::atomic<int> taken{0};
 
-// The kernel lets nobody wake the maker of such a process before that has ended, as it does with fsync on a real disk.
+// The parent of a vfork() child cannot be interrupted before the child ends, as in fsync() on a real disk.
 void sleep_without_interruption() {
   const pid_t child = ::vfork();
   if (child == 0) {

@@ -14,12 +14,12 @@
 namespace fathom::snapshot::step {
 
 struct LaunchOptions {
-  // LD_BIND_NOW=1 in its environment, unless that has the name: the dynamic linker looks up functions before the
-  // program begins, and not at their first calls, which may be recorded.
+  // Sets LD_BIND_NOW=1 unless the environment has that variable. Then the dynamic linker resolves all functions before
+  // main(), and not in their first calls, which may be recorded.
   bool bind_now = false;
 };
 
-// Whether commands get LD_BIND_NOW=1: it is asked for, and our own environment has no value.
+// True if commands get LD_BIND_NOW=1: `options` requests it, and the recorder's environment lacks the variable.
 bool binds_now(LaunchOptions options);
 
 // The returned process runs towards its exec(), which stops it.

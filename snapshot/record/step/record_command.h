@@ -22,7 +22,7 @@ namespace fathom::snapshot::step {
 struct StepRequest {
   std::vector<std::string> command;
   StepLimits limits;
-  bool bind_now = false;  // LaunchOptions
+  bool bind_now = false;  // as in LaunchOptions
   StepObserver observer;
   // Called when the recording is over and its snapshot written, while the command still runs.
   std::function<void(const struct StepOutcome&)> written;

@@ -68,9 +68,9 @@ struct StepThread {
   StepMode mode = StepMode::kFree;
   bool stopped = false;
   bool armed = false;      // has breakpoints
-  bool joins = false;      // is stepped from its next stop on
-  uint64_t asked_tsc = 0;  // when it was interrupted for that; 0: it was not
-  bool leaves = false;     // is not stepped any more from its next stop on
+  bool joins = false;      // stepped from its next stop on
+  uint64_t asked_tsc = 0;  // when it was interrupted in order to join; 0: it was not
+  bool leaves = false;     // not stepped from its next stop on
   uint8_t expects = 0;
   uint8_t watched_flags = 0;   // of an instruction that ran: something is to be looked at
   uint16_t watched_kinds = 0;  // the same, as bits by its kind

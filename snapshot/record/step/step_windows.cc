@@ -35,7 +35,7 @@ void Stepper::record_process(StepProcess& process, uint64_t tsc) {
   process.recorded = true;
 }
 
-// Whom a window finds asleep at a lock, or who goes to sleep there, is told with the one who holds it.
+// Records the holder of the lock that a thread sleeps for, at the begin of a window or later.
 void Stepper::record_lock_wait(const StepThread& thread, const user_regs_struct& registers) {
   const StepProcess& process = *thread.process;
   LockWaitSources sources;

@@ -51,7 +51,7 @@ class Stepper {
   // From a signal handler too: windows end as soon as may be.
   void stop() { stopping_.store(true, std::memory_order_relaxed); }
 
-  // The command was found, and its program began.
+  // The command was executed.
   bool started() const { return started_; }
   // The command's, when it ended while it was held.
   std::optional<int> wait_status() const { return wait_status_; }

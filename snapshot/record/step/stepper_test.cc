@@ -188,7 +188,7 @@ TEST_F(StepperTest, EndsAtItsLimitAndLetsTheProgramGoOn) {
   expect_same();
 }
 
-// By its exit status the program says what it finds in its environment.
+// The program's exit status tells the value that it finds in its environment.
 TEST_F(StepperTest, FunctionsAreBoundAtTheStartWhereThatIsAskedFor) {
   const auto found = [&](bool asked) {
     bind_now_ = asked;
@@ -208,7 +208,7 @@ TEST_F(StepperTest, FunctionsAreBoundAtTheStartWhereThatIsAskedFor) {
   ::unsetenv("LD_BIND_NOW");
 }
 
-// Whoever asks why a thread waits is led past the one that waits itself.
+// The report must name the thread at the end of the chain, not one that waits, too.
 TEST_F(StepperTest, AChainOfHoldersIsFollowedToItsEnd) {
   FromFunction trigger("chain_begins");
   StepLimits limits;

@@ -22,7 +22,7 @@ bool is_restart(uint64_t result) {
   return error == 512 || error == 513 || error == 514 || error == 516;
 }
 
-// Of a thread that stopped in a call, which was interrupted.
+// The thread stopped in a call that was interrupted.
 bool is_to_restart(const user_regs_struct& registers) {
   return static_cast<int64_t>(registers.orig_rax) >= 0 && is_restart(registers.rax);
 }
@@ -57,7 +57,7 @@ void Stepper::about_to_wait(const StepThread& thread, user_regs_struct registers
   record_lock_wait(thread, registers);
 }
 
-// From its begin until now.
+// Records the call from its begin to now.
 void Stepper::add_call(const StepThread& thread, const SystemCall& call, uint32_t flags) {
   Sideband row = row_of(thread, SidebandKind::kSystemCall);
   row.file_offset = row.tsc - std::min(row.tsc, call.tsc);
@@ -74,8 +74,8 @@ void Stepper::record_call(StepThread& thread, uint64_t next, uint32_t flags) {
   add_call(thread, thread.call, flags);
 }
 
-// A thread joins a window when it leaves the kernel. In a call that nothing interrupts, as fsync mostly is, it was all
-// the time since it was asked to; where that is over, it tells nothing else of it.
+// A thread joins a window when it leaves the kernel. A call that cannot be interrupted, as fsync mostly, lasted at
+// least from the request to join until now; this row is the only record of it.
 void Stepper::record_delaying_call(const StepThread& thread, const user_regs_struct& registers, uint64_t asked_tsc) {
   const bool in_call = static_cast<int64_t>(registers.orig_rax) >= 0;
   if (asked_tsc == 0 || !in_call || (thread.expects & kExpectRestart) != 0) return;
@@ -86,7 +86,7 @@ void Stepper::record_delaying_call(const StepThread& thread, const user_regs_str
   add_call(thread, call, 0);
 }
 
-// Of a thread whose recording ends while it sleeps.
+// Called if recording ends while the thread sleeps.
 void Stepper::record_unfinished_call(const StepThread& thread) {
   if ((thread.expects & kExpectRestart) != 0) add_call(thread, thread.call, kFlagUnderWay);
 }

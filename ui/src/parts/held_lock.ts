@@ -21,9 +21,9 @@ export interface HeldLock {
   /** -1: no thread in particular. */
   readonly waiter: number;
   readonly holder: number;
-  /** Whom the holder waited for itself, at the end of the chain of holders; undefined: it waited for no lock. */
+  /** The last thread in the chain of holders that the holder waited for; undefined: the holder waited for no lock. */
   readonly blocking?: number;
-  /** Of the holder, or of `blocking`: index of the snapshot's threads; undefined: nothing of it was recorded. */
+  /** Index of the snapshot's thread `blocking`, else of the holder; undefined: no instructions of it were recorded. */
   readonly thread?: number;
   readonly at?: HeldAt;
 }
@@ -42,7 +42,7 @@ export type Asker = <Answer>(path: string, params?: Params) => Promise<Answer>;
 export async function findHeldLock(id: string, ask: Asker): Promise<HeldLock | undefined> {
   const base = `snapshots/${encodeURIComponent(id)}`;
   const { held_locks: locks = [], trigger } = await ask<SnapshotHeldLocks>(`${base}/calls`, { limit: 1 });
-  // Servers list the lock first for which the trigger's thread slept longest.
+  // Servers list the lock first that the trigger's thread slept longest for.
   const found = locks.find(({ waiters }) => waiters.includes(trigger?.tid ?? -1)) ?? locks[0];
   if (!found) return undefined;
   const waiter = found.waiters[0] ?? -1;

@@ -1,4 +1,4 @@
-// The waits of the chosen item, added up by what they were in and by what ended them.
+// The waits of the selected item: sums by place and by the thread that ended them.
 import type { WaitSum } from "@/api/generated/answers";
 import type { Model } from "./model";
 import { findThreadAt, type Found, type Selection } from "./selection";

@@ -1,6 +1,6 @@
-// The model of a timeline: its answer as processes, lanes (a thread each) and tracks, in the order in which one reads
-// them: who was called first comes first, threads that served the trace before those that ended its waits, and these
-// before the others.
+// The model of a timeline: its answer as processes, lanes (one per thread) and tracks, in reading order: by the
+// time of the first call; threads of the trace come before threads that ended their waits, and these before the
+// others.
 import { colorsOf } from "@/draw/service_color";
 import type { TimelineAnswer, TimelineProcess, TimelineSpan, TimelineThread } from "@/api/generated/answers";
 import { captureTrack } from "./tracks/captures";
@@ -134,7 +134,7 @@ function looseLane(shared: Shared, process: TimelineProcess): Lane {
   return { key: "?", name: "thread not known", ofTrace: true, tracks };
 }
 
-// Of threads without spans the server's order stays: those that ended waits of the request come first.
+// Threads without spans keep the server's order: threads that ended waits of the request come first.
 function inReadingOrder(one: TimelineThread, other: TimelineThread): number {
   const served = Number(other.of_trace) - Number(one.of_trace);
   if (served !== 0) return served;

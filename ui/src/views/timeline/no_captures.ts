@@ -1,4 +1,4 @@
-// Why some processes have no capture of this request, one sentence for all that have the same reason.
+// The reasons why processes have no capture of this request: one sentence for all services with the same reason.
 import type { TimelineProcess } from "@/api/generated/answers";
 
 export function noCaptures(processes: readonly TimelineProcess[]): string[] {
@@ -8,7 +8,7 @@ export function noCaptures(processes: readonly TimelineProcess[]): string[] {
     if (!no_capture) continue;
     const names = services.get(no_capture.explanation) ?? new Set<string>();
     services.set(no_capture.explanation, names.add(service));
-    // Its explanation says that a part was captured.
+    // The explanation of a partial capture begins with that.
     if (no_capture.partial) partial.add(no_capture.explanation);
   }
   return [...services].map(([explanation, names]) => {

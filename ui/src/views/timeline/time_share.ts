@@ -7,7 +7,7 @@ export interface ShareRow {
   readonly state: ThreadStateName;
   readonly nano: number;
   readonly share: number;
-  /** The part of `nano` that was concluded, not recorded. */
+  /** The part of `nano` that was inferred, not recorded. */
   readonly guessed: number;
 }
 
@@ -25,7 +25,7 @@ function guessedOf(totals: StateTotals, state: ThreadStateName): number {
   return state === "unknown" ? 0 : (totals[`${state}_guessed_nano`] ?? 0);
 }
 
-/** "guessed", "3 ms guessed"; empty where all of it was recorded. */
+/** "guessed", "3 ms guessed"; empty if all of it was recorded. */
 export function guessedText({ nano, guessed }: Pick<ShareRow, "nano" | "guessed">): string {
   if (guessed === 0) return "";
   return guessed >= nano ? "guessed" : `${formatDuration(guessed)} guessed`;

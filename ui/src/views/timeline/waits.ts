@@ -1,4 +1,4 @@
-// Waits that are alike, added up: what many short waits cost together, the most expensive first.
+// Sums of equal waits, which show what many short waits cost together; the most expensive come first.
 import type { MoreWaits, WaitSum } from "@/api/generated/answers";
 import { formatDuration } from "@/time/nano";
 import { guessedText } from "./time_share";

@@ -1,4 +1,4 @@
-// The call tree as a table: rows fold, bars say what each has of that by which they are ranked.
+// The call tree as a table: rows fold, and bars show each row's part of the quantity that ranks the rows.
 import type { SnapshotCallRow, SnapshotCallsAnswer, SnapshotViewUnit } from "@/api/generated/answers";
 import { shortName } from "@/parts/code_names";
 import { go } from "@/state/navigation";

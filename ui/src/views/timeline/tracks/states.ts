@@ -24,16 +24,16 @@ export const STATE_WORDS: Readonly<Record<ThreadStateName, string>> = {
   uninterruptible: "waited uninterruptibly, mostly for a disk",
   blocked: "waited: asleep, or uninterruptibly",
   stopped: "was stopped by a signal or a debugger",
-  unknown: "what would say it was lost",
+  unknown: "unknown: its events were lost",
 };
 
-/** Of a thread that would have run on, where a CPU quota may be the reason that it did not. */
+/** For a runnable thread that left its processor, if a CPU quota may be the reason. */
 export const THROTTLED_WORDS: Readonly<Record<Throttled, string>> = {
   possible: "preempted or throttled by a CPU quota",
   likely: "probably throttled by a CPU quota: its processor was idle",
 };
 
-const NOBODY_KNOWN = "slept; who woke it, if anybody did, is not known";
+const NOBODY_KNOWN = "slept; what woke it is not known";
 
 export function stateColor(state: ThreadStateName): ColorName {
   return state;
@@ -105,11 +105,11 @@ function factsOf(state: TimelineState): Fact[] {
   if (state.in) facts.push({ label: "waits for", value: state.in });
   if (state.preempted) facts.push({ label: "preempted", value: "it would have run on" });
   if (state.throttled) facts.push({ label: "why", value: THROTTLED_WORDS[state.throttled] });
-  if (state.guessed) facts.push({ label: "guessed", value: "concluded from what came later, or from nothing" });
+  if (state.guessed) facts.push({ label: "guessed", value: "inferred from a later event, or confirmed by none" });
   return facts;
 }
 
-/** "sleeping 315 ms (guessed) in futex": one line of a wait. */
+/** The line of a wait: "sleeping 315 ms (guessed) in futex". */
 export function waitLine(state: TimelineState): string {
   const guessed = state.guessed ? " (guessed)" : "";
   return `${state.state} ${formatDuration(state.duration_nano)}${guessed}${state.in ? ` in ${state.in}` : ""}`;

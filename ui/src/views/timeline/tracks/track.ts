@@ -29,7 +29,7 @@ export interface Hit extends Spot {
 export interface Waits {
   readonly sums: readonly WaitSum[];
   readonly more?: MoreWaits;
-  /** There are too many to add up. */
+  /** The server did not add up the waits, because there are too many. */
   readonly leftOut: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface Description {
   readonly cut?: string;
   readonly totals?: StateTotals;
   readonly longestWait?: TimelineState;
-  /** Waits that are alike, added up, and what is not among them. */
+  /** Sums of equal waits, and the number of waits that they leave out. */
   readonly waits?: Waits;
   readonly waker?: TimelineWaker;
   /** When the waker woke. */
