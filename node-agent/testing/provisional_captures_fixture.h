@@ -45,7 +45,9 @@ class ProvisionalCapturesTest : public CaptureWorkerTest {
                   sent_.push_back(subject);
                   contents_.push_back(content.bytes);
                 },
-            .hand_on = [this](const ProvisionalCaptures::HandedOn& one) { handed_on_.push_back(one); }});
+            .hand_on = [this](const ProvisionalCaptures::HandedOn& one) { handed_on_.push_back(one); },
+            .not_made = [this](const TraceId& trace_id,
+                               const ProgramWindow&) { not_made_.push_back(trace_id.bytes[0]); }});
   }
   // Each program belongs to its own user.
   static uid_t user_of(uint32_t serial) { return 1000 + serial; }
@@ -97,6 +99,7 @@ class ProvisionalCapturesTest : public CaptureWorkerTest {
     return std::ranges::find(windows, program, &ProgramWindow::program) != windows.end();
   }
 
+  std::vector<int> not_made_;  // the traces
   uint64_t calendar_ahead_nano_ = 0;
   uint64_t held_for_nano_ = 0;  // of the last announcement
   std::vector<ProvisionalCaptures::HandedOn> handed_on_;

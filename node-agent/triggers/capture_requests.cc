@@ -144,7 +144,9 @@ void CaptureRequests::make_of_others(const CaptureSubject& subject, uint32_t pro
                                          (subject.operation.empty() ? "" : " (" + subject.operation + ")")};
   const auto requester = std::make_shared<CaptureRequester>();  // its answer is discarded
   (void)send_kept(request, *requester);
-  make(missing_of(targets_of(request, window, now_nano), *requester), request, requester);
+  std::vector<Target> targets = targets_of(request, window, now_nano);
+  (void)leave_out(targets, {}, now_nano);
+  make(targets, request, requester);
 }
 
 void CaptureRequests::announced(const TraceId& trace_id, uint32_t program, uint64_t hold_nano) {
@@ -327,8 +329,7 @@ void CaptureRequests::settle(const CaptureJob& job, std::optional<SkipReason> sk
   if (job.subjects.front().trigger == CaptureTrigger::kRequested) requested_.erase(job.program->serial);
   CaptureRequester& requester = *job.requester;
   if (skipped) {
-    captured_.take_back(job.program->serial, job.subjects.front().trace_id, {job.begin_nano, job.end_nano},
-                        now_monotonic_nano());
+    not_made(job.subjects.front().trace_id, {job.program->serial, {job.begin_nano, job.end_nano}});
     requester.skip("process " + std::to_string(job.program->process.pid) + ": " + words_of(*skipped));
   } else {
     for (const CaptureSubject& subject : job.subjects) requester.answer.capture_ids.push_back(subject.id);

@@ -51,6 +51,10 @@ class CaptureRequests {
   void announced(const TraceId& trace_id, uint32_t program, uint64_t hold_nano);
   // Sends a held capture, also one that was requested while it was being made. Returns its id.
   CaptureId send_held(const TraceId& trace_id, const MadeContent& content, const std::string& reason);
+  // A window that counts as captured gets no capture, so that a later request may capture it.
+  void not_made(const TraceId& trace_id, const ProgramWindow& window) {
+    captured_.take_back(window.program, trace_id, window.window, now_monotonic_nano());
+  }
   // A trigger's job is over: its capture was made, or skipped.
   void settle(const CaptureJob& job, std::optional<SkipReason> skipped);
 

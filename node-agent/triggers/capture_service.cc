@@ -36,8 +36,9 @@ CaptureService::CaptureService(boost::asio::io_context& loop, const CaptureServi
            .announce = [this](const CaptureSubject& subject, uint32_t program,
                               uint64_t hold_nano) { announce(subject, program, hold_nano); },
            .send = [this](const CaptureSubject& subject, const MadeContent& content) { send(subject, content); },
-           .hand_on = [this](const ProvisionalCaptures::HandedOn& handed_on) { hold(handed_on); }}),
-      held_(options_.provisional, admission_),
+           .hand_on = [this](const ProvisionalCaptures::HandedOn& handed_on) { hold(handed_on); },
+           .not_made = take_back_of()}),
+      held_(options_.provisional, admission_, take_back_of()),
       finished_trigger_(admission_, programs_, provisional_),
       requests_(loop, admission_, {programs_, traces_, times_, sources, *worker_, provisional_, held_},
                 [this](const CaptureSubject& subject, const MadeContent& content) { send(subject, content); }),
@@ -64,6 +65,10 @@ CaptureWorker::Done CaptureService::on_loop() {
       if (*alive) made(std::move(*shared));
     });
   };
+}
+
+NotMade CaptureService::take_back_of() {
+  return [this](const TraceId& trace_id, const ProgramWindow& window) { requests_.not_made(trace_id, window); };
 }
 
 // Adds a listener to the programs' lives; triggers are listeners, too.
@@ -168,9 +173,13 @@ void CaptureService::hold(const ProvisionalCaptures::HandedOn& handed_on) {
 
 void CaptureService::send(const CaptureSubject& subject, const MadeContent& content) {
   count_made(subject.trigger, std::exchange(content.is_sent, true) ? 0 : content.bytes->size());
-  auto is_over = [this, alive = alive_, lost = skipped_capture(subject, content, SkipReason::kLost)](CaptureFate fate) {
+  const ProgramWindow window{content.program, {content.begin_nano, content.end_nano}};
+  auto is_over = [this, alive = alive_, lost = skipped_capture(subject, content, SkipReason::kLost),
+                  window](CaptureFate fate) {
+    if (!*alive || fate == CaptureFate::kDurable) return;
     // The outbox counts its own losses.
-    if (*alive && fate != CaptureFate::kDurable) admission_.skipped_traces().note(lost, now_monotonic_nano());
+    admission_.skipped_traces().note(lost, now_monotonic_nano());
+    requests_.not_made(lost.trace_id, window);
   };
   outbox_.send(outgoing_of(subject, content), std::move(is_over));
   requests_.sent(subject, content);

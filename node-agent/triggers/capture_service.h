@@ -61,6 +61,7 @@ class CaptureService : public ControlHandler, public AgentObserver, private Prog
   void gone(const WatchedProgram& program) override;
 
   CaptureWorker::Done on_loop();
+  NotMade take_back_of();
   void add(std::unique_ptr<ProgramListener> listener);
   void use(std::shared_ptr<const Thresholds> current);
   void made(CaptureWorker::Outcome outcome);

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,6 +27,9 @@ struct ProgramWindow {
   uint32_t program = 0;  // WatchedProgram::serial
   TimeWindow window;
 };
+
+// Called with the window of a trace that gets no capture, although it was returned as captured or kept.
+using NotMade = std::function<void(const TraceId&, const ProgramWindow&)>;
 
 // The part of `wanted` from the first to the last instant that no other window covers; up to `slack_nano` may be
 // missing at either end. No value: that part is not longer than `slack_nano`.

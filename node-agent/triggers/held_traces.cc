@@ -152,11 +152,11 @@ bool HeldTraces::drop_oldest() {
 void HeldTraces::skipped(const CaptureJob& job, SkipReason reason) {
   const auto at = find(job);
   if (at == held_.end()) return count_skipped(CaptureTrigger::kRemote, reason);
-  if (at->is_taken)
-    admission_.note_skipped(job.subjects.front(), *job.program, reason);
-  else
-    refuse(skipped_capture(job.subjects.front(), *job.program, reason), at->until_nano);
+  const Held held = std::move(*at);
   held_.erase(at);
+  if (!held.is_taken) return refuse(skipped_capture(job.subjects.front(), *job.program, reason), held.until_nano);
+  admission_.note_skipped(job.subjects.front(), *job.program, reason);
+  not_made_(held.trace_id, {held.program, held.window});
 }
 
 void HeldTraces::step(uint64_t now_nano) {

@@ -38,8 +38,12 @@ class HeldTraces {
     std::vector<ProgramWindow> windows;  // also of captures that are still being made
   };
 
-  HeldTraces(const ProvisionalOptions& options, CaptureAdmission& admission)
-      : options_(options), admission_(admission), rate_(options.holds.per_second, options.holds.burst) {}
+  // `not_made`: of windows that take() returned.
+  HeldTraces(const ProvisionalOptions& options, CaptureAdmission& admission, NotMade not_made)
+      : options_(options),
+        admission_(admission),
+        not_made_(std::move(not_made)),
+        rate_(options.holds.per_second, options.holds.burst) {}
 
   // False: there are too many, or the window is held already; the latter is then held for longer.
   bool hold(const std::shared_ptr<const WatchedProgram>& program, const TraceId& trace_id, const TimeWindow& window,
@@ -87,6 +91,7 @@ class HeldTraces {
 
   const ProvisionalOptions options_;
   CaptureAdmission& admission_;
+  const NotMade not_made_;
   TokenBucket rate_;
   ContentPool pool_;
   HeldList held_;                // oldest first

@@ -13,7 +13,9 @@ class HeldTracesTest : public testing::CaptureWorkerTest {
  protected:
   void begin() {
     begin_worker();
-    held_ = std::make_unique<HeldTraces>(options_.provisional, *admission_);
+    held_ = std::make_unique<HeldTraces>(
+        options_.provisional, *admission_,
+        [this](const TraceId& trace_id, const ProgramWindow&) { not_made_.push_back(trace_id.bytes[0]); });
   }
   bool hold(uint8_t number, uid_t user = 1000) {
     return held_->hold(program_of(user, user), trace_of(number), {now_ - 10, now_}, kNanosPerMinute, now_);
@@ -38,6 +40,7 @@ class HeldTracesTest : public testing::CaptureWorkerTest {
   static uint64_t counted(SkipReason reason) { return skipped_counter(CaptureTrigger::kRemote, reason).value(); }
 
   std::unique_ptr<HeldTraces> held_;
+  std::vector<int> not_made_;  // traces whose windows take() returned
 };
 
 TEST_F(HeldTracesTest, WhatIsHeldIsTakenOnce) {
@@ -152,8 +155,11 @@ TEST_F(HeldTracesTest, WhatIsAskedForAndThenFailsIsReportedAtOnce) {
   fails_ = true;
   ASSERT_TRUE(hold(1));
   EXPECT_TRUE(held_->take(trace_of(1)).contents.empty());
+  ASSERT_TRUE(hold(2));
+  EXPECT_FALSE(make());
   EXPECT_FALSE(make());
   EXPECT_EQ(skipped(), (std::vector{std::pair{1, SkipReason::kFailed}}));
+  EXPECT_EQ(not_made_, std::vector<int>{1}) << "a later request captures it";
 }
 
 TEST_F(HeldTracesTest, WhatIsLargerThanAllThatMayBeHeldIsRefused) {

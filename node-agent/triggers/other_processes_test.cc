@@ -6,6 +6,7 @@
 
 #include "base/metrics.h"
 #include "node-agent/testing/capture_service_fixture.h"
+#include "node-agent/triggers/capture_metrics.h"
 
 namespace fathom::agent {
 namespace {
@@ -174,6 +175,29 @@ TEST_F(OtherProcessesTest, WhatIsHeldAndStillBeingMadeIsNotCapturedTwice) {
   ASSERT_TRUE(until_captures(1));
   pass_ticks(5);
   EXPECT_EQ(captures_.captures.size(), 1u);
+}
+
+TEST_F(OtherProcessesTest, WhatIsHeldAndFailsIsCapturedWhenItIsRequestedAgain) {
+  std::atomic<bool> goes_on = false, fails = true;
+  encode_ = [&](const CaptureJob& job, const TickTimes& times) -> Result<MadeCapture> {
+    goes_on.wait(false);
+    if (fails) return exhausted("no memory");
+    return encode_capture(job, times);
+  };
+  begin_with_program();
+  finish_span(70, now_monotonic_nano() - 20 * kMilli);
+  ASSERT_TRUE(until([&] { return outbox_.stored.contains(70); }));
+  CaptureRequest request{.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(70), .hold_nano = kNanosPerMinute};
+  EXPECT_EQ(ask(request).skipped, "");
+  request.hold_nano = 0;
+  EXPECT_TRUE(ask(request).capture_ids.empty()) << "it is not made yet";
+  const Counter& failed = skipped_counter(CaptureTrigger::kRemote, SkipReason::kFailed);
+  const uint64_t before = failed.value();
+  goes_on = true;
+  goes_on.notify_all();
+  ASSERT_TRUE(until([&] { return failed.value() > before; }));
+  fails = false;
+  EXPECT_EQ(ask(request).capture_ids.size(), 1u) << "the window counts as captured only if its capture is made";
 }
 
 }  // namespace

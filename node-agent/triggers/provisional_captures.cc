@@ -158,6 +158,7 @@ bool ProvisionalCaptures::make_room(uid_t user) {
 }
 
 void ProvisionalCaptures::note_skipped(const Candidate& candidate, SkipReason reason) {
+  surroundings_.not_made(candidate.subject.trace_id, candidate.window());
   if (candidate.content)
     admission_.note_skipped(candidate.subject, *candidate.content, reason);
   else
@@ -408,7 +409,7 @@ void ProvisionalCaptures::skipped(const CaptureJob& job, SkipReason reason) {
   for (const CaptureSubject& subject : job.subjects) {
     auto at = find(subject);
     if (at == candidates_.end()) continue;
-    admission_.note_skipped(subject, *job.program, reason);
+    note_skipped(at->second, reason);
     candidates_.erase(at);
   }
 }

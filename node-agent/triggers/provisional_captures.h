@@ -49,6 +49,7 @@ class ProvisionalCaptures {
     // Sends a capture that was chosen.
     std::function<void(const CaptureSubject&, const MadeContent&)> send;
     std::function<void(const HandedOn&)> hand_on;
+    NotMade not_made;
   };
 
   ProvisionalCaptures(const ProvisionalOptions& options, CaptureAdmission& admission, Surroundings surroundings);

@@ -305,6 +305,7 @@ TEST_F(ProvisionalCapturesTest, WhatFailsIsCounted) {
   work(1);
   EXPECT_EQ(skipped.value(), before + 1);
   EXPECT_EQ(this->skipped(), (std::vector{std::pair{1, SkipReason::kFailed}}));
+  EXPECT_EQ(not_made_, std::vector<int>{1});
   EXPECT_EQ(provisional_->waiting(), 0u);
 }
 
