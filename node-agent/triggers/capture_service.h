@@ -47,6 +47,7 @@ class CaptureService : public ControlHandler, public AgentObserver, private Prog
   void taken(const std::shared_ptr<Program>& program) override { programs_.taken(program); }
   void looked_after(uint64_t now_nano, const Programs& programs, const DetailPools& details) override {
     programs_.looked_after(programs, details);
+    for (const auto& listener : listeners_) listener->step(now_nano);
     provisional_.step(now_nano);
     held_.step(now_nano);
     report_skipped(now_nano);

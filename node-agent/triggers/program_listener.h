@@ -22,6 +22,8 @@ class ProgramListener {
   virtual void crashed(const std::shared_ptr<const WatchedProgram>&, const std::vector<ThreadSpan>& /*open*/) {}
   // Nothing of it is here any more.
   virtual void gone(const WatchedProgram&) {}
+  // Each time that the agent has looked after all programs.
+  virtual void step(uint64_t /*now_nano*/) {}
 };
 
 }  // namespace fathom::agent
