@@ -105,10 +105,10 @@ std::vector<std::string> without_capture(const boost::json::value& trace) {
 
 std::string not_captured(const std::vector<std::string>& names) {
   if (names.empty()) return "";
-  std::string text = "not captured: ";
+  std::string text = "no capture of this trace: ";
   for (size_t i = 0; i < std::min(names.size(), kMostNotCaptured); ++i) text += (i == 0 ? "" : ", ") + names[i];
   if (names.size() > kMostNotCaptured) text += " and " + plural(names.size() - kMostNotCaptured, "more service");
-  return text + " (the timeline says why)\n";
+  return text + " (the timeline shows other captures of that time or says why)\n";
 }
 
 CommandLine captures_line() {

@@ -108,16 +108,18 @@ TEST(Captures, ATraceNamesTheServicesThatHaveNone) {
     EXPECT_EQ(world.run({"trace", kTraceId}), ExitCode::kOk);
     EXPECT_EQ(world.targets.size(), 1u);
     EXPECT_EQ(world.out.find('\x1b'), std::string::npos);
-    const size_t begin = world.out.find("not captured: ");
+    const size_t begin = world.out.find("no capture of this trace: ");
     if (begin == std::string::npos) return world.out;
     return world.out.substr(begin, world.out.find('\n', begin) - begin);
   };
   const std::string one = note(0);
-  EXPECT_TRUE(one.starts_with("not captured: pay")) << one;
-  EXPECT_TRUE(one.ends_with(" (the timeline says why)")) << one;
+  EXPECT_TRUE(one.starts_with("no capture of this trace: pay")) << one;
+  EXPECT_TRUE(one.ends_with(" (the timeline shows other captures of that time or says why)")) << one;
   EXPECT_EQ(one.find("checkout"), std::string::npos) << one;
   EXPECT_EQ(one.find(','), std::string::npos) << "each once: " << one;
-  EXPECT_TRUE(note(9).ends_with(", other-6 and 2 more services (the timeline says why)")) << note(9);
+  EXPECT_TRUE(
+      note(9).ends_with(", other-6 and 2 more services (the timeline shows other captures of that time or says why)"))
+      << note(9);
 }
 
 // Two instances of one service on one node; only the first has a capture.
@@ -131,7 +133,10 @@ TEST(Captures, ATraceNamesTheInstanceThatHasNone) {
                         resource + "600," + node + "," + resource + R"(1,"fathom.process.id":700,)" + node +
                         R"(],"captures":[{"service":"pay","node_id":"0d","pid":600}]})");
   EXPECT_EQ(world.run({"trace", kTraceId}), ExitCode::kOk);
-  EXPECT_NE(world.out.find("not captured: pay (pid 700 on pod-1) (the timeline says why)\n"), std::string::npos)
+  EXPECT_NE(
+      world.out.find("no capture of this trace: pay (pid 700 on pod-1) (the timeline shows other captures of that "
+                     "time or says why)\n"),
+      std::string::npos)
       << world.out;
 }
 

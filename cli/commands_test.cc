@@ -190,7 +190,8 @@ TEST(Trace, WithoutACaptureSaysWhatToDoNext) {
             "/api/v1/slowest service=shop operation=GET /x from=2026-11-21T01:00:00.000000001Z "
             "to=2026-11-21T03:00:00.000000001Z by=trace limit=200");
   const size_t begin = world.out.find(
-      "\nnothing of its threads was captured ('fathom timeline' says why), and there is no snapshot of it\n");
+      "\nnothing was captured for this trace ('fathom timeline' shows other captures of that time or says why), "
+      "and there is no snapshot\n");
   ASSERT_NE(begin, std::string::npos) << world.out;
   const std::string steps = world.out.substr(begin);
   EXPECT_NE(steps.find("captured: fathom timeline " + captured + "\n"), std::string::npos) << steps;

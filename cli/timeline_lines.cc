@@ -87,6 +87,8 @@ TimelineLine span_line(const boost::json::value& span) {
   std::string totals = totals_text(span);
   std::string id = "span " + printable(text_of(span, "span_id"));
   if (std::string trace = text_of(span, "trace_id"); !trace.empty()) id += " of trace " + printable(trace);
+  const bool moved = number_of(span, "end_tid") != 0;
+  if (moved && !totals.empty()) totals.insert(0, "this thread, also while the span was on the other one: ");
   line.below.push_back(totals.empty() ? id : id + ": " + totals);
   for (std::string& wait : wait_lines(span)) line.below.push_back(std::move(wait));
   return line;

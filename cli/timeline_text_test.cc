@@ -73,6 +73,16 @@ TEST(TimelineText, ASpanThatWasHandedOnHasBothThreads) {
   EXPECT_EQ(text(""), "hand\n");
 }
 
+TEST(TimelineText, WaitsOfASpanThatWasHandedOnAreThoseOfItsThread) {
+  const std::string span =
+      R"({"operation":"hand","span_id":"01","offset_nano":0,"duration_nano":5000000,)"
+      R"("start_tid":7,"end_tid":8,"state_totals":{"running_nano":1000000,"sleeping_nano":4000000}})";
+  const std::vector<TimelineLine> lines = thread_lines(parsed_json(R"({"tid":8,"spans":[)" + span + "]}"), 0).lines;
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].below.at(0).find("this thread, also while the span was on the other one: "), std::string::npos)
+      << lines[0].below[0];
+}
+
 TEST(TimelineText, AProcessWithoutCapturesSaysWhy) {
   const std::string text = timeline_text(
       parsed_json(R"({"trace_id":"ab","captures":[],"processes":[{"service":"pay","no_capture":{"reason":"memory",)"

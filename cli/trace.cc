@@ -78,7 +78,8 @@ std::string next_after_trace(const Api& api, const boost::json::value& trace, co
   if (!array_of(trace, "stepped").empty()) return "requests that were not held: fathom slowest --no-stepped\n";
   if (!array_of(trace, "captures").empty()) return record_hint(tree);
   if (tree.spans.empty()) return "";
-  return "\nnothing of its threads was captured ('fathom timeline' says why), and there is no snapshot of it\n" +
+  return "\nnothing was captured for this trace ('fathom timeline' shows other captures of that time or says "
+         "why), and there is no snapshot\n" +
          next_steps(api, tree);
 }
 

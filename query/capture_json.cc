@@ -1,5 +1,6 @@
 // The JSON of captures: headers, lists, and the summary of one; docs/api.md describes them.
 #include "base/capture_trigger.h"
+#include "capture/shared_reason.h"
 #include "query/captures.h"
 #include "query/instant_json.h"
 
@@ -27,8 +28,9 @@ void write_thread(JsonWriter& json, const capture::Thread& thread) {
   json.member("open_spans", thread.open.size()).end_object();
 }
 
-void write_summary(JsonWriter& json, const capture::Capture& content) {
-  json.member("reason", std::string_view(content.reason)).member("process_ended", content.ended);
+void write_summary(JsonWriter& json, const store::CaptureInfo& info, const capture::Capture& content) {
+  json.member("reason", std::string_view(capture::reason_of(content.reason, info.operation)));
+  json.member("process_ended", content.ended);
   json.member("kernel_missing", std::string_view(content.kernel_missing));
   json.member("tracepoints", content.tracepoints.size()).key("threads").begin_array();
   for (const auto& thread : content.threads) write_thread(json, thread);
@@ -80,7 +82,7 @@ Result<std::string> run_capture(const Stores& stores, const store::CaptureId& id
   JsonWriter json(out);
   write_capture(json.begin_object(), *stored);
   if (content) {
-    write_summary(json, *content);
+    write_summary(json, stored->info, *content);
   } else {
     json.member("problem", std::string_view(content.error().message));
   }

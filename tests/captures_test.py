@@ -115,7 +115,7 @@ class Captures(unittest.TestCase):
                                       span.get("end_tid"))
                   for thread in process["threads"] for span in thread["spans"]}
         self.assertEqual(placed, {"quiet.whole": (own, False, None, None), "quiet.part": (other, False, None, None),
-                                  "quiet.handed": (own, False, own, other)})
+                                  "quiet.handed": (other, False, own, other)})
         self.assertIn(f"[from thread {own} to {other}]", self.fathom("timeline", trace))
 
     @unittest.skipUnless(SCHEDULING, "the kernel tells this user's agent nothing")

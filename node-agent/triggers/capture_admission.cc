@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "base/utf8.h"
+#include "capture/shared_reason.h"
 #include "node-agent/agent/state_directory.h"
 #include "node-agent/triggers/capture_metrics.h"
 #include "node-agent/triggers/made_content.h"
@@ -60,8 +61,9 @@ std::string took_too_long(std::string_view name, const char* verb, uint64_t dura
 }
 
 std::string among_slowest(std::string_view name, uint64_t duration_nano, uint64_t period_nano) {
-  return text_of(name) + " took " + format_duration(duration_nano) + ", one of the slowest within " +
-         format_duration(period_nano);
+  return (text_of(name) + " took " + format_duration(duration_nano))
+      .append(capture::kAmongSlowest)
+      .append(format_duration(period_nano));
 }
 
 CaptureJob CaptureAdmission::job_of(const ProgramPtr& program, uint64_t begin_nano, uint64_t end_nano) const {

@@ -135,15 +135,21 @@ TEST_F(PlacedByNameTest, NothingIsGuessedThatIsNamed) {
 TEST_F(PlacedByNameTest, ASpanThatWasHandedOnNamesBothThreads) {
   add_span({thread_attribute(kThreadId, kSilentToo), thread_attribute(kStartThreadId, kSilent)});
   const PlacedSpan found = placed(0);
-  EXPECT_EQ(found.tid, kSilent) << "where it started";
+  EXPECT_EQ(found.tid, kSilentToo) << "where it ended";
   EXPECT_EQ(found.span.start_tid, kSilent);
   EXPECT_EQ(found.span.end_tid, kSilentToo);
   EXPECT_NE(json().find(R"("start_tid":4800,"end_tid":4801)"), std::string::npos);
 }
 
-TEST_F(PlacedByNameTest, OfTwoThreadsTheOneThatWasCaptured) {
-  add_span({thread_attribute(kThreadId, kWorker), thread_attribute(kStartThreadId, kSilent)});
-  EXPECT_EQ(placed(0).tid, kWorker);
+// The thread that started it goes on with other work, whose waits are none of the span's.
+TEST_F(PlacedByNameTest, OfTwoThreadsTheLastOneAlsoIfOnlyTheFirstWasCaptured) {
+  add_span({thread_attribute(kThreadId, kSilent), thread_attribute(kStartThreadId, kWorker)});
+  EXPECT_EQ(placed(0).tid, kSilent);
+}
+
+TEST_F(PlacedByNameTest, OfTwoCapturedThreadsTheLastOne) {
+  add_span({thread_attribute(kThreadId, kFlusher), thread_attribute(kStartThreadId, kWorker)});
+  EXPECT_EQ(placed(0).tid, kFlusher);
 }
 
 TEST_F(PlacedByNameTest, AProcessThatWasNotCapturedHasThreadsToo) {

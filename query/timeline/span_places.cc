@@ -129,7 +129,8 @@ class Placer {
     if (!meter_.step(stored.span.attributes.size()) || !named.known()) return;
     const size_t process = process_of(stored);
     const auto is_captured = [&](uint32_t tid) { return find_thread(timeline_.processes[process], tid) != nullptr; };
-    const uint32_t tid = !is_captured(named.start_tid) && is_captured(named.end_tid) ? named.end_tid : named.start_tid;
+    // A thread that hands a span over goes on with other work.
+    const uint32_t tid = named.end_tid;
     auto [place, fresh] = places_.try_emplace(stored.span.span_id);
     if (!fresh && (named.differ() || !is_captured(tid))) return;
     if (fresh) meter_.spend(kMentionBytes);

@@ -7,10 +7,10 @@
 // span's thread is the one that it names (named_threads.h), even if no capture knows that thread. If it names
 // none, or two, or one that no capture of its process knows, captures come first: the thread that had the span
 // open when a capture was made, else the first that wrote an event under it. If captures do not decide between
-// two named threads: the one that a capture knows, else the one that the span started on. If nothing decides, the
-// thread is guessed: the only one that ran at its begin and at its end (runners.h), or the only thread of its
-// children; else the span has none. Thread safety: a plain function. Ownership: views into the timeline's trace
-// and captures.
+// two named threads: the one that the span ended on, because the other one goes on with other work. If nothing
+// decides, the thread is guessed: the only one that ran at its begin and at its end (runners.h), or the only thread
+// of its children; else the span has none. Thread safety: a plain function. Ownership: views into the timeline's
+// trace and captures.
 #pragma once
 
 #include "base/result.h"

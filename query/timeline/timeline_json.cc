@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "capture/shared_reason.h"
 #include "net/json_writer.h"
 #include "query/captures.h"
 #include "query/snapshots/snapshot_queries.h"
@@ -66,7 +67,8 @@ class TimelineDocument {
   }
 
   void write_content(const TimelineCapture& capture, const capture::Capture& content) {
-    json_.member("reason", std::string_view(content.reason)).member("process_ended", content.ended);
+    json_.member("reason", std::string_view(capture::reason_of(content.reason, capture.stored.info.operation)));
+    json_.member("process_ended", content.ended);
     offset(capture.unix_nano(content.begin_nano));
     json_.member("duration_nano", content.end_nano - content.begin_nano);
     offset(capture.unix_nano(content.trigger_nano), "trigger_offset_nano");
