@@ -77,6 +77,8 @@ agent::AgentOptions Daemon::agent_options() const {
     options.drain.finished_spans = &captures_->finished_spans();
   }
   options.marks_spans = snapshots_ && snapshots_->marks_spans();
+  // The processor's rings are overwritten before the agent reads a late batch.
+  if (snapshots_ && snapshots_->records()) options.drain.batch_pause_nano = options.drain.short_batch_pause_nano;
   const uint64_t most = agent::most_open_files();
   const bool shares = snapshots_ && snapshots_->records() && most > 2 * kSnapshotFiles;
   return agent::fit_descriptors(options, shares ? most - kSnapshotFiles : most);

@@ -140,7 +140,7 @@ void Agent::tick() {
 
 void Agent::queue_due(uint64_t now_nano) {
   programs_.for_each([&](const std::shared_ptr<Program>& program) {
-    bool due = stopped_ ? !program->final_round : program->next_collect_nano <= now_nano;
+    bool due = stopped_ ? !program->final_round : program->is_due(now_nano);
     if (due) drain_.add(program);
   });
 }

@@ -38,6 +38,57 @@ TEST_F(AgentTest, CarriesSpansFromAProgramsMemory) {
   EXPECT_EQ(outbox_.repeated, 0);
 }
 
+TEST_F(AgentTest, SomeSpansWaitForOthersAndManyDoNot) {
+  options_.drain.batch_pause_nano = options_.drain.pause_per_span_nano = 3600 * kNanosPerSecond;
+  must_start();
+  constexpr uint32_t kChunks = 16;
+  ScriptedPool pool(kChunks);
+  pool.header().pid = static_cast<uint32_t>(::getpid());  // its thread ids are the node's
+  SocketClient program(options_.listener.path);
+  ASSERT_EQ(offer(program, pool), Verdict::kTaken);
+  pool.claim(0);
+  pool.put(0, make_record(1));
+  ASSERT_TRUE(until([&] { return outbox_.stored.contains(1); })) << "the first one does not wait";
+  pool.put(0, make_record(2));
+  pass_ticks(5);
+  EXPECT_FALSE(outbox_.stored.contains(2));
+  uint64_t number = 3;
+  for (uint32_t chunk = 1; chunk < kChunks; ++chunk) {
+    pool.claim(chunk);
+    while (pool.put(chunk, make_record(number))) ++number;
+  }
+  EXPECT_TRUE(until([&] { return outbox_.stored.size() == number - 1; }));
+}
+
+TEST_F(AgentTest, AProgramWithFewSpansIsReadOften) {
+  options_.drain.batch_pause_nano = 3600 * kNanosPerSecond;
+  options_.drain.pause_per_span_nano = 1;
+  must_start();
+  ScriptedPool pool;
+  pool.header().pid = static_cast<uint32_t>(::getpid());
+  SocketClient program(options_.listener.path);
+  ASSERT_EQ(offer(program, pool), Verdict::kTaken);
+  pool.claim(0);
+  for (uint64_t number : {1, 2, 3}) {
+    pool.put(0, make_record(number));
+    ASSERT_TRUE(until([&] { return outbox_.stored.contains(number); })) << number;
+  }
+}
+
+TEST_F(AgentTest, AProgramWithThreadIdsOfItsOwnIsReadOften) {
+  options_.drain.batch_pause_nano = options_.drain.pause_per_span_nano = 3600 * kNanosPerSecond;
+  must_start();
+  ScriptedPool pool;
+  pool.header().pid = 1;
+  SocketClient program(options_.listener.path);
+  ASSERT_EQ(offer(program, pool), Verdict::kTaken);
+  pool.claim(0);
+  for (uint64_t number : {1, 2, 3}) {
+    pool.put(0, make_record(number));
+    ASSERT_TRUE(until([&] { return outbox_.stored.contains(number); })) << number;
+  }
+}
+
 TEST_F(AgentTest, AChunkIsGivenBackOnlyWhenItsBatchIsKept) {
   keeps_ = false;
   must_start();

@@ -20,6 +20,12 @@ static_assert(SpanEncoder::most_bytes(DrainOptions().batch_bytes + PoolFile::kMo
                   SpanEncoder::most_bytes(pool::kResourceBytes) + kMostProcessBytes <=
               ingest::kBatchBytesBeforeWelcome);
 
+// The time to the next multiple of the period, so that programs are read together; not shorter than `shortest_nano`.
+uint64_t until_next(uint64_t period_nano, uint64_t shortest_nano) {
+  const uint64_t left_nano = period_nano - now_monotonic_nano() % period_nano;
+  return left_nano < shortest_nano ? left_nano + period_nano : left_nano;
+}
+
 void append_raw(std::string& out, const auto& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
@@ -156,7 +162,16 @@ void Drain::note_fruitless(Program& program, const Collected& collected) {
     pause = std::clamp(program.fruitless_pause_nano * 2, kFirstFruitlessNano, options_.longest_fruitless_nano);
     program.fruitless_pause_nano = pause;
   }
-  program.next_collect_nano = now_monotonic_nano() + pause;
+  program.pause_collecting(pause, pause);
+}
+
+// Each batch has a fixed cost for the agent and the collector, which many spans share.
+void Drain::pause(Program& program, uint32_t spans) const {
+  const uint64_t longest_nano = options_.batch_pause_nano;
+  const uint64_t shortest_nano = std::min(options_.short_batch_pause_nano, longest_nano);
+  const uint64_t pause_nano = std::clamp(spans * options_.pause_per_span_nano, shortest_nano, longest_nano);
+  const bool is_short = pause_nano == shortest_nano || program.has_own_thread_ids();
+  program.pause_collecting(shortest_nano, is_short ? shortest_nano : until_next(pause_nano, shortest_nano));
 }
 
 void Drain::send(const std::shared_ptr<Program>& program, const Collected& collected) {
@@ -166,7 +181,7 @@ void Drain::send(const std::shared_ptr<Program>& program, const Collected& colle
                       .oldest_age_nano = encoder_.oldest_age_nano()};
   program->last_batch_bytes = batch.otlp.size();
   program->sending = true;
-  program->next_collect_nano = collected.full ? 0 : now_monotonic_nano() + options_.batch_pause_nano;
+  if (!collected.full) pause(*program, collected.spans);
   ++under_way_;
   shares_.begin(program->id().uid, now_monotonic_nano());
   spans_.add(collected.spans);

@@ -26,8 +26,11 @@ namespace fathom::agent {
 struct DrainOptions {
   std::array<uint8_t, 16> node_id{};
   std::array<uint8_t, 16> boot_id{};
-  uint64_t batch_bytes = 768 << 10;         // of records; fewer if the outbox accepts less
-  uint64_t batch_pause_nano = 100'000'000;  // between two batches of a program that is not busy
+  uint64_t batch_bytes = 768 << 10;  // of records; fewer if the outbox accepts less
+  // The longest and the shortest pause between two batches of a program that is not busy.
+  uint64_t batch_pause_nano = 300'000'000;
+  uint64_t short_batch_pause_nano = 100'000'000;
+  uint64_t pause_per_span_nano = 20'000'000;  // of the last batch: a program with few spans need not wait for more
   uint64_t longest_fruitless_nano = 400'000'000;
   FinishedSpans* finished_spans = nullptr;  // receives every span that is read
   LookBudget::Limits thread_looks;          // for thread ids of programs in other pid namespaces
@@ -64,6 +67,7 @@ class Drain {
   Collected collect(Program& program);
   Collected collect_with(Program& program);
   void note_fruitless(Program& program, const Collected& collected);
+  void pause(Program& program, uint32_t spans) const;
   void send(const std::shared_ptr<Program>& program, const Collected& collected);
   void kept(const std::shared_ptr<Program>& program, bool was_full);
 

@@ -12,6 +12,7 @@ namespace fathom::agent {
 namespace {
 
 constexpr int kBase = 16;
+constexpr uint64_t kManyBytes = 128 << 10;  // of spans; most pools have some megabytes
 
 }  // namespace
 
@@ -71,7 +72,18 @@ void Program::look(uint64_t now_nano, MapReader& maps) {
   ended_ = is_over(now_nano, maps);
   if (!ended_) return;
   ended_since_nano_ = now_nano;
-  next_collect_nano = 0;
+  pause_collecting(0, 0);
+}
+
+void Program::pause_collecting(uint64_t shortest_nano, uint64_t longest_nano) {
+  const uint64_t now_nano = now_monotonic_nano();
+  soonest_collect_nano_ = now_nano + shortest_nano;
+  next_collect_nano_ = now_nano + longest_nano;
+}
+
+bool Program::is_due(uint64_t now_nano) {
+  if (next_collect_nano_ <= now_nano) return true;
+  return soonest_collect_nano_ <= now_nano && reader_.is_ours() && reader_.has_unread(kManyBytes);
 }
 
 bool Program::is_over(uint64_t now_nano, MapReader& maps) {

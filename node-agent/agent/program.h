@@ -82,9 +82,15 @@ class Program : public std::enable_shared_from_this<Program> {
   const std::string& service_namespace();
   // The process id on the node; 0: not known.
   pid_t node_pid() const { return threads_pid_; }
+  // Its thread ids are not the node's: it is in another pid namespace.
+  bool has_own_thread_ids() const { return threads_->translates(); }
   // For one batch: translates the program's thread ids to the node's; nothing: not known. Lists the threads at most
   // once, and never if the program has the node's numbers. The program and `looks` must outlive the function.
   std::function<std::optional<uint32_t>(uint32_t program_tid)> node_tids(LookBudget& looks);
+
+  // Its pool is not read for `shortest_nano`, and then only if many spans wait, until `longest_nano` is over.
+  void pause_collecting(uint64_t shortest_nano, uint64_t longest_nano);
+  bool is_due(uint64_t now_nano);
 
   // ---- the drain's state
   bool queued = false;
@@ -93,7 +99,6 @@ class Program : public std::enable_shared_from_this<Program> {
   bool read_to_end = false;           // ended, and nothing more is read
   bool final_round = false;           // the agent stops, and this pool was read to its end
   uint64_t read_to_end_nano = 0;      // when `read_to_end` was first seen
-  uint64_t next_collect_nano = 0;     // the earliest time of the next read
   uint64_t fruitless_pause_nano = 0;  // grows while the pool has bytes but no spans
   uint64_t bytes_after_end = 0;
   size_t last_batch_bytes = 0;
@@ -115,6 +120,8 @@ class Program : public std::enable_shared_from_this<Program> {
   uint64_t alone_since_nano_;
   uint64_t next_look_nano_ = 0;
   uint64_t next_maps_nano_ = 0;
+  uint64_t soonest_collect_nano_ = 0;
+  uint64_t next_collect_nano_ = 0;
   bool left_pool_ = false;  // the last check of its map found no mapping of the pool,
   bool unseen_ = false;     // or could not read the map
   bool ended_ = false;

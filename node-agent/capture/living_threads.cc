@@ -1,7 +1,5 @@
 #include "node-agent/capture/living_threads.h"
 
-#include <fstream>
-
 namespace fathom::agent {
 
 namespace {
@@ -15,17 +13,14 @@ uint32_t own_pid(pid_t pid, const std::string& proc) {
 }  // namespace
 
 LivingThreads::LivingThreads(pid_t pid, const std::string& proc)
-    : tasks_(proc + "/" + std::to_string(pid) + "/task/"), threads_(pid, own_pid(pid, proc), proc) {
+    : tasks_(pid, proc), threads_(pid, own_pid(pid, proc), proc) {
   threads_.look_at_all();
 }
 
 ThreadIdentity LivingThreads::operator()(uint32_t program_tid) const {
   const std::optional<uint32_t> node_tid = threads_.find(program_tid);
   if (!node_tid) return {program_tid, {}};
-  ThreadIdentity identity{*node_tid, {}};
-  std::ifstream comm(tasks_ + std::to_string(identity.node_tid) + "/comm");
-  std::getline(comm, identity.name);
-  return identity;
+  return {*node_tid, tasks_.name_of(static_cast<pid_t>(*node_tid))};
 }
 
 }  // namespace fathom::agent

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "node-agent/capture/node_threads.h"
+#include "node-agent/capture/task_directory.h"
 
 namespace fathom::agent {
 
@@ -28,7 +29,7 @@ class LivingThreads {
   ThreadIdentity operator()(uint32_t program_tid) const;
 
  private:
-  const std::string tasks_;
+  TaskDirectory tasks_;
   NodeThreads threads_;
 };
 

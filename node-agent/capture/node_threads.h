@@ -38,6 +38,8 @@ class NodeThreads {
   std::optional<uint32_t> find(uint32_t program_tid) const;
   // Whether find() has no result, or one that may be out of date. False if the program has the node's numbers.
   bool needs_look(uint32_t program_tid, uint64_t now_nano) const;
+  // Whether the program's numbers may differ from the node's.
+  bool translates() const { return !has_same_numbers_; }
   // Stops early when `may_go_on`, called after each entry, returns false.
   void look(uint64_t now_nano, const std::function<bool()>& may_go_on, size_t most_listed = kMostListed);
   // Lists up to kMostThreads entries, without a limit of time.

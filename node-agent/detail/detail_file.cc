@@ -95,9 +95,9 @@ Result<DetailFile> DetailFile::open(Fd descriptor, uint64_t offered_bytes) {
   return DetailFile(*std::move(file), shape);
 }
 
-bool DetailFile::read_chunk(uint32_t chunk, char* into, size_t bytes) const {
-  assert(chunk < shape_.chunks() && bytes <= shape_.chunk_bytes(chunk));
-  return file_.read(shape_.chunk_offset(chunk), into, bytes) == bytes;
+bool DetailFile::read_chunk(uint32_t chunk, uint32_t offset, char* into, size_t bytes) const {
+  assert(chunk < shape_.chunks() && offset + bytes <= shape_.chunk_bytes(chunk));
+  return file_.read(shape_.chunk_offset(chunk) + offset, into, bytes) == bytes;
 }
 
 std::string DetailFile::read_table() const {

@@ -50,8 +50,8 @@ class DetailFile {
   }
   const MemoryFile& memory() const { return file_; }
 
-  // The first `bytes` of a chunk, of which there are chunk_bytes(); false: the system did not give all.
-  bool read_chunk(uint32_t chunk, char* into, size_t bytes) const;
+  // `bytes` of a chunk from `offset` on; it has chunk_bytes(). False: the system did not give all.
+  bool read_chunk(uint32_t chunk, uint32_t offset, char* into, size_t bytes) const;
   std::string read_table() const;
   DetailLossCounts losses() const;  // by pool::DetailLoss, as the program counts them
 

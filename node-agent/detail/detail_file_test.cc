@@ -48,9 +48,11 @@ TEST(DetailFile, ReadsChunksOfBothSizes) {
     pool.chunk(chunk)[0] = static_cast<char>('a' + chunk);
     pool.chunk(chunk)[pool.chunk_bytes(chunk) - 1] = static_cast<char>('A' + chunk);
     std::string copy(opened->shape().chunk_bytes(chunk), '\0');
-    ASSERT_TRUE(opened->read_chunk(chunk, copy.data(), copy.size()));
+    ASSERT_TRUE(opened->read_chunk(chunk, 0, copy.data(), copy.size()));
     EXPECT_EQ(copy.front(), 'a' + static_cast<int>(chunk));
     EXPECT_EQ(copy.back(), 'A' + static_cast<int>(chunk));
+    ASSERT_TRUE(opened->read_chunk(chunk, pool.chunk_bytes(chunk) - 1, copy.data(), 1));
+    EXPECT_EQ(copy.front(), 'A' + static_cast<int>(chunk));
   }
 }
 

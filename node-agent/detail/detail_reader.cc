@@ -63,8 +63,11 @@ class DetailReader::Copying {
   Outcome try_copy(const Candidate& candidate);
   Outcome copy_held(const Candidate& candidate);
   Outcome copy_open(const Candidate& candidate);
-  ChunkView view_of(const Candidate& candidate, uint64_t last_ticks, uint32_t bytes) const;
-  void keep(const Candidate& candidate, const ChunkView& view, bool open);
+  // Where in the chunk to begin to read.
+  ChunkMarks::Mark begin_of(const Candidate& candidate) const;
+  ChunkView view_of(const Candidate& candidate, const ChunkMarks::Mark& begin, uint64_t last_ticks,
+                    uint32_t bytes) const;
+  void keep(const Candidate& candidate, const ChunkView& view, uint32_t offset, bool open);
 
   DetailReader& reader_;
   DetailSnapshot& snapshot_;
@@ -149,17 +152,26 @@ DetailReader::Copying::Outcome DetailReader::Copying::try_copy(const Candidate& 
   return pool::state_of(state) == pool::kDetailOwned ? copy_open(candidate) : Outcome::kOther;
 }
 
-ChunkView DetailReader::Copying::view_of(const Candidate& candidate, uint64_t last_ticks, uint32_t bytes) const {
+ChunkMarks::Mark DetailReader::Copying::begin_of(const Candidate& candidate) const {
+  const ChunkMarks::Mark* mark = reader_.marks_.find(candidate.number, candidate.epoch, snapshot_.window.begin_ticks);
+  if (mark != nullptr && mark->offset < candidate.bytes) return *mark;
   const pool::DetailEntry& entry = reader_.file_.entry(candidate.number);
-  return {.bytes = {to_, bytes},
-          .epoch = candidate.epoch,
-          .owner_tid = entry.owner_tid.load(std::memory_order_relaxed),
-          .first_ticks = entry.first_ticks.load(std::memory_order_relaxed),
-          .last_ticks = last_ticks};
+  ChunkMarks::Mark begin;
+  begin.state.ticks = entry.first_ticks.load(std::memory_order_relaxed);
+  begin.state.tid = entry.owner_tid.load(std::memory_order_relaxed);
+  return begin;
 }
 
-void DetailReader::Copying::keep(const Candidate& candidate, const ChunkView& view, bool open) {
+ChunkView DetailReader::Copying::view_of(const Candidate& candidate, const ChunkMarks::Mark& begin, uint64_t last_ticks,
+                                         uint32_t bytes) const {
+  ChunkView view{.bytes = {to_, bytes}, .epoch = candidate.epoch, .last_ticks = last_ticks};
+  begin.state.apply_to(view);
+  return view;
+}
+
+void DetailReader::Copying::keep(const Candidate& candidate, const ChunkView& view, uint32_t offset, bool open) {
   snapshot_.chunks.push_back({candidate.number, open, view});
+  reader_.marks_.extend(candidate.number, view, offset, snapshot_.window.now_ticks);
   to_ += view.bytes.size();
   left_ -= view.bytes.size();
 }
@@ -167,28 +179,33 @@ void DetailReader::Copying::keep(const Candidate& candidate, const ChunkView& vi
 DetailReader::Copying::Outcome DetailReader::Copying::copy_held(const Candidate& candidate) {
   const pool::DetailEntry& entry = reader_.file_.entry(candidate.number);
   uint32_t used = entry.used.load(std::memory_order_relaxed);
-  uint32_t bytes = std::min(used, candidate.bytes);
-  ChunkView view = view_of(candidate, entry.last_ticks.load(std::memory_order_relaxed), bytes);
+  const uint32_t end = std::min(used, candidate.bytes);
+  ChunkMarks::Mark begin = begin_of(candidate);
+  begin.offset = std::min(begin.offset, end);
+  const uint32_t bytes = end - begin.offset;
+  const ChunkView view = view_of(candidate, begin, entry.last_ticks.load(std::memory_order_relaxed), bytes);
   reader_.step();
-  bool complete = reader_.file_.read_chunk(candidate.number, to_, bytes);
+  bool complete = reader_.file_.read_chunk(candidate.number, begin.offset, to_, bytes);
   // What came behind what was chosen is left for the next one who asks.
-  bool free = reader_.file_.shape().mode == pool::DetailMode::kDiscard && complete && used <= bytes;
+  bool free = reader_.file_.shape().mode == pool::DetailMode::kDiscard && complete && used <= end;
   reader_.step();
   if (!holds_.give_back(candidate.number, free)) return Outcome::kOverwritten;
   if (!complete) return Outcome::kUnreadable;
   if (bytes == 0) return Outcome::kNothing;
-  keep(candidate, view, false);
+  keep(candidate, view, begin.offset, false);
   return Outcome::kCopied;
 }
 
 DetailReader::Copying::Outcome DetailReader::Copying::copy_open(const Candidate& candidate) {
   const DetailFile& file = reader_.file_;
-  bool complete = file.read_chunk(candidate.number, first_copy(), candidate.bytes);
+  const ChunkMarks::Mark begin = begin_of(candidate);
+  const uint32_t most_bytes = candidate.bytes - begin.offset;
+  bool complete = file.read_chunk(candidate.number, begin.offset, first_copy(), most_bytes);
   std::atomic_thread_fence(std::memory_order_acquire);
   reader_.step();
-  const auto bytes = static_cast<uint32_t>(bytes_with_epoch({first_copy(), candidate.bytes}, candidate.epoch));
-  complete = file.read_chunk(candidate.number, to_, bytes) && complete;
-  ChunkView view = view_of(candidate, snapshot_.window.now_ticks, bytes);
+  const auto bytes = static_cast<uint32_t>(bytes_with_epoch({first_copy(), most_bytes}, candidate.epoch));
+  complete = file.read_chunk(candidate.number, begin.offset, to_, bytes) && complete;
+  ChunkView view = view_of(candidate, begin, snapshot_.window.now_ticks, bytes);
   std::atomic_thread_fence(std::memory_order_acquire);
   reader_.step();
   uint64_t state = file.entry(candidate.number).state.load(std::memory_order_relaxed);
@@ -197,7 +214,7 @@ DetailReader::Copying::Outcome DetailReader::Copying::copy_open(const Candidate&
   size_t end = settle({first_copy(), bytes}, to_, view);
   if (end == 0) return Outcome::kNothing;
   view.bytes = view.bytes.substr(0, end);
-  keep(candidate, view, true);
+  keep(candidate, view, begin.offset, true);
   return Outcome::kCopied;
 }
 
@@ -205,6 +222,7 @@ DetailReader::Copying::Outcome DetailReader::Copying::copy_open(const Candidate&
 
 DetailReader::DetailReader(DetailFile file, std::function<void()> step)
     : file_(std::move(file)),
+      marks_(file_.shape().chunks()),
       reader_(file_.header().reader.load(std::memory_order_acquire) & pool::kReaderMask),
       step_(std::move(step)) {}
 

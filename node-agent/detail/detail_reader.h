@@ -1,12 +1,13 @@
 // DetailReader: copies of what one program's detail pool holds of a window of time.
 //
 // Purpose: the reader's half of docs/formats/pool.md. Sealed chunks are kept from being overwritten while they are
-// copied (chunk_holds.h); open ones are read like a sequence lock, twice (settle() in record_walk.h). What is chosen:
-// every chunk whose time overlaps the window, from the youngest on, until the budget is spent. Of chunks in discard
-// mode those that were read are free afterwards. Thread safety: begin_connection() from any thread, at any time; else
-// none; one reader per pool. Ownership: of the file; it
-// holds chunks only during a call. Errors: none; what is not read is counted in the snapshot. Hostility: a snapshot
-// takes one look at each chunk and at most kMostTries attempts to copy it, and has at most the budget's bytes.
+// copied (chunk_holds.h); open ones are read like a sequence lock, twice (settle() in record_walk.h). A snapshot has
+// every chunk whose time overlaps the window, from the youngest on, until the budget is spent. It leaves out the
+// records of a chunk that earlier snapshots found to be older than the window (chunk_marks.h). In discard mode, chunks
+// that were read are free afterwards. Thread safety: begin_connection() from any thread, at any time; else none; one
+// reader per pool. Ownership: of the file; it holds chunks only during a call. Errors: none; what is not read is
+// counted in the snapshot. Hostility: a snapshot takes one look at each chunk and at most kMostTries attempts to copy
+// it, and has at most the budget's bytes.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "node-agent/detail/chunk_holds.h"
+#include "node-agent/detail/chunk_marks.h"
 #include "node-agent/detail/detail_snapshot.h"
 
 namespace fathom::agent {
@@ -49,6 +51,7 @@ class DetailReader {
   TracepointTable read_table() const;
 
   DetailFile file_;
+  ChunkMarks marks_;
   // A snapshot goes on with the number that it began with: what it held on a connection that ended is void, and it
   // notices when it gives it back.
   std::atomic<uint32_t> reader_;

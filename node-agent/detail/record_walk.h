@@ -30,6 +30,27 @@ struct ChunkView {
   // A record after a hole must also match its description here. Stale bytes often look like records: the epochs of two
   // laps may differ in one byte, and a later text may end in the middle of an older epoch.
   const TracepointTable* table = nullptr;
+  // The spans of the first record, if the bytes do not begin where the chunk does.
+  std::vector<pool::SpanRef> spans;
+  bool spans_certain = true;
+};
+
+// What a walk knows before a record, beside the record's bytes.
+struct WalkState {
+  uint64_t ticks = 0;  // of the record before
+  uint32_t tid = 0;
+  bool spans_certain = true;
+  std::vector<pool::SpanRef> spans;
+
+  static WalkState at_begin_of(const ChunkView& view) {
+    return {view.first_ticks, view.owner_tid, view.spans_certain, view.spans};
+  }
+  void apply_to(ChunkView& view) const {
+    view.first_ticks = ticks;
+    view.owner_tid = tid;
+    view.spans_certain = spans_certain;
+    view.spans = spans;
+  }
 };
 
 struct DetailRecord {
@@ -58,11 +79,17 @@ class RecordWalk {
  public:
   static constexpr size_t kMostSpans = 64;
 
-  explicit RecordWalk(const ChunkView& chunk) : chunk_(chunk), ticks_(chunk.first_ticks), tid_(chunk.owner_tid) {}
+  explicit RecordWalk(const ChunkView& chunk)
+      : chunk_(chunk),
+        ticks_(chunk.first_ticks),
+        tid_(chunk.owner_tid),
+        spans_certain_(chunk.spans_certain),
+        spans_(chunk.spans) {}
 
   bool next(DetailRecord& record);
   const WalkCounts& counts() const { return counts_; }
   size_t end() const { return end_; }  // the offset behind the last record so far
+  WalkState state() const { return {ticks_, tid_, spans_certain_, spans_}; }  // there
 
  private:
   struct Head;
@@ -74,7 +101,7 @@ class RecordWalk {
   ChunkView chunk_;
   uint64_t ticks_;  // of the last record that had any
   uint32_t tid_;
-  bool spans_certain_ = true;
+  bool spans_certain_;
   size_t at_ = 0;
   size_t end_ = 0;
   std::vector<pool::SpanRef> spans_;

@@ -206,6 +206,7 @@ void BpfPrograms::leave_out(const Tracepoint& tracepoint) {
 }
 
 Result<> BpfPrograms::choose_programs(bool system_calls) {
+  has_system_calls_ = system_calls;
   Result<std::vector<std::string_view>> known = known_tracepoints();
   if (!known) return known.error();
   for (const Tracepoint& tracepoint : kTracepoints) {

@@ -69,7 +69,8 @@ class BpfPrograms {
 
   size_t ring_count() const { return ring_count_; }
   RingView ring(size_t processor) const;
-  std::span<SlotSet> slots() const { return slots_.as<SlotSet>(); }
+  // Of system calls that are under way; none if system calls are not recorded.
+  std::span<SlotSet> slots() const { return has_system_calls_ ? slots_.as<SlotSet>() : std::span<SlotSet>(); }
   void set_chosen(pid_t pid, bool chosen);
   bool is_chosen(pid_t pid) const;  // no longer, too, when the process has ended
   // Since load(): times that a program was not run, because it was interrupted by itself.
@@ -86,6 +87,7 @@ class BpfPrograms {
   std::vector<bpf_link*> links_;
   uint64_t ring_bytes_ = 0;
   size_t ring_count_ = 0;
+  bool has_system_calls_ = false;
   MapMemory rings_, slots_, chosen_;
 };
 

@@ -1,8 +1,8 @@
 #include "node-agent/kernel/thread_names.h"
 
-#include <charconv>
-#include <filesystem>
 #include <fstream>
+
+#include "node-agent/capture/task_directory.h"
 
 namespace fathom::agent::kernel {
 
@@ -12,26 +12,16 @@ std::string proc(pid_t pid, const char* what) {
   return "/proc/" + std::to_string(pid) + what;
 }
 
-std::string first_line(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 }  // namespace
 
 std::vector<ThreadName> thread_names(pid_t pid) {
   std::vector<ThreadName> names;
-  std::error_code fault;
-  std::filesystem::directory_iterator at(proc(pid, "/task"), fault);
-  for (const std::filesystem::directory_iterator end; !fault && at != end && names.size() < kMostNamedThreads;
-       at.increment(fault)) {
-    const std::string id = at->path().filename();
-    ThreadName thread{.pid = pid, .name = first_line(at->path() / "comm")};
-    std::from_chars(id.data(), id.data() + id.size(), thread.tid);
+  TaskDirectory tasks(pid);
+  tasks.for_each([&](pid_t tid) {
+    ThreadName thread{.pid = pid, .tid = tid, .name = tasks.name_of(tid)};
     if (!thread.name.empty()) names.push_back(std::move(thread));
-  }
+    return names.size() < kMostNamedThreads;
+  });
   return names;
 }
 

@@ -144,6 +144,15 @@ PoolReader::Cursor& PoolReader::cursor_of(uint32_t chunk, uint32_t epoch) {
   return cursor;
 }
 
+bool PoolReader::has_unread(uint64_t bytes) {
+  uint64_t unread = 0;
+  for (uint32_t chunk = 0; chunk < file_.chunks_used() && unread < bytes; ++chunk) {
+    const Look look = look_at(chunk);
+    if (look.epoch != 0) unread += look.limit - std::min(look.limit, cursor_of(chunk, look.epoch).acknowledged);
+  }
+  return unread >= bytes;
+}
+
 Collected PoolReader::collect(SpanSink& sink, uint64_t most_bytes, bool ended) {
   assert(!under_way_);
   ranges_.clear();

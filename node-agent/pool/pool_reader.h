@@ -54,6 +54,8 @@ class PoolReader {
   uint64_t sequence() const { return sequence_; }  // of the batch under way, or of the last one
   const PoolFile& file() const { return file_; }
 
+  // Whether this many bytes of records may be waiting.
+  bool has_unread(uint64_t bytes);
   // Reads up to about `most_bytes` of records, at least those of one chunk. `ended`: the program is gone, so gaps
   // remain. begin() must follow if spans were found. Ranges without spans are acknowledged at once.
   Collected collect(SpanSink& sink, uint64_t most_bytes, bool ended);

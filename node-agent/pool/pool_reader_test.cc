@@ -43,6 +43,23 @@ class PoolReaderTest : public ::testing::Test {
   AgentLosses losses_;
 };
 
+TEST_F(PoolReaderTest, KnowsHowMuchIsUnread) {
+  PoolReader reader = attach();
+  EXPECT_FALSE(reader.has_unread(1));
+  pool_.claim(0);
+  put(0, {1, 2});
+  pool_.claim(1);
+  put(1, {3});
+  const uint64_t record_bytes = make_record(1).size();
+  EXPECT_TRUE(reader.has_unread(3 * record_bytes));
+  EXPECT_FALSE(reader.has_unread(3 * record_bytes + 1));
+  EXPECT_EQ(take(reader).size(), 3u);
+  EXPECT_FALSE(reader.has_unread(1));
+  put(1, {4});
+  EXPECT_TRUE(reader.has_unread(record_bytes));
+  EXPECT_FALSE(reader.has_unread(record_bytes + 1));
+}
+
 TEST_F(PoolReaderTest, TakesWhatIsFinishedOnce) {
   PoolReader reader = attach();
   EXPECT_EQ(take(reader), Numbers{});

@@ -55,7 +55,7 @@ class AgentTest : public ::testing::Test {
     directory_ = ::mkdtemp(name.data());
     options_.listener.path = directory_ + "/agent.sock";
     options_.poll_nano = 2 * kMilli;
-    options_.drain.batch_pause_nano = 0;
+    options_.drain.batch_pause_nano = options_.drain.short_batch_pause_nano = 0;
     options_.times = {.grace_nano = 20 * kMilli, .look_nano = 2 * kMilli, .maps_nano = 2 * kMilli};
   }
   ~AgentTest() override {

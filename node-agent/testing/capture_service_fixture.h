@@ -35,6 +35,7 @@ class CaptureServiceTest : public AgentTest {
     service_.reset();
   }
   void begin(std::vector<InheritedFd> inherited = {}) {
+    begun_nano_ = now_monotonic_nano();
     service_ = std::make_unique<CaptureService>(loop_, capture_options_, host_clock_, sources_, encode_, captures_);
     options_.observer = service_.get();
     options_.drain.finished_spans = &service_->finished_spans();
@@ -96,7 +97,8 @@ class CaptureServiceTest : public AgentTest {
   FakeCaptureOutbox captures_;
   ScriptedPool pool_{4, pool::Clock::kMonotonic, -1, 16};
   ScriptedDetail detail_;
-  uint32_t note_ = 0;  // where the table describes it
+  uint64_t begun_nano_ = 0;  // a span that began then has all events in its window, however slow the machine is
+  uint32_t note_ = 0;        // where the table describes it
   std::unique_ptr<SocketClient> client_;
   std::unique_ptr<CaptureService> service_;
 };

@@ -14,8 +14,9 @@ namespace fathom::agent {
 
 namespace {
 
-// A program's own trigger would otherwise wait for longer than the processor's rings hold.
-constexpr uint64_t kWatchForSnapshotsNano = 2'000'000;
+// Recorders hold some seconds, so a span may be seen late. The processor's rings hold some milliseconds.
+constexpr WatchPace kPace{.shortest_nano = 16'000'000};
+constexpr WatchPace kPaceForSnapshots{.longest_nano = 2'000'000};
 constexpr uint64_t kReportEveryNano = kNanosPerSecond;  // of skipped traces
 
 }  // namespace
@@ -43,8 +44,7 @@ CaptureService::CaptureService(boost::asio::io_context& loop, const CaptureServi
       requests_(loop, admission_, {programs_, traces_, times_, sources, *worker_, provisional_, held_},
                 [this](const CaptureSubject& subject, const MadeContent& content) { send(subject, content); }),
       finished_(traces_, finished_trigger_),
-      watch_(std::make_unique<OverdueWatch>(clock, overdue_trigger_,
-                                            options.snapshots ? kWatchForSnapshotsNano : WatchRound::kLongestNano)) {
+      watch_(std::make_unique<OverdueWatch>(clock, overdue_trigger_, options.snapshots ? kPaceForSnapshots : kPace)) {
   use(book_.current());
   programs_.add(*this);
   add(std::make_unique<FollowedPrograms>(sources, *worker_));

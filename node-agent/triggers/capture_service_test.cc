@@ -372,7 +372,7 @@ TEST_F(CaptureServiceTest, WhatAnotherNodeMayWantIsHeldAndSentWhenItIsWanted) {
   begin_with_program();
   Gauge& held = gauge("fathom_agent_held_capture_bytes", "");
   held.set(0);
-  finish_span(70, now_monotonic_nano() - 20 * kMilli);
+  finish_span(70, begun_nano_);
   ASSERT_TRUE(until([&] { return outbox_.stored.contains(70); }));
   CaptureRequest request{.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(70), .hold_nano = 60'000'000'000};
   captures_.now = {500, 400, 0};

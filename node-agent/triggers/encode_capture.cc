@@ -39,7 +39,10 @@ CaptureFacts facts_of(const CaptureJob& job) {
 Result<MadeCapture> encode_capture(const CaptureJob& job, const TickTimes& times) {
   CaptureFacts facts = facts_of(job);
   ThreadTable::Identify identify;
-  if (!facts.ended) identify = LivingThreads(job.program->process.pid);
+  if (!facts.ended) {
+    const auto threads = std::make_shared<LivingThreads>(job.program->process.pid);
+    identify = [threads](uint32_t program_tid) { return (*threads)(program_tid); };
+  }
   CaptureBuilder capture(std::move(facts), times, std::move(identify), {}, held_bytes(job.slices));
   capture.write_open_spans(open_spans(*job.open), job.program->clock);
   for (const std::unique_ptr<Slice>& slice : job.slices) slice->write(capture);

@@ -55,11 +55,13 @@ bool HeldTraces::hold(const std::shared_ptr<const WatchedProgram>& program, cons
   held.job = admission_.job_of(program, window.begin_nano, window.end_nano);
   held.job->owner = JobOwner::kHeldTraces;
   held.job->subjects.push_back(std::move(subject));
+  ++waiting_;
   submit_waiting(now_nano);
   return true;
 }
 
 void HeldTraces::submit_waiting(uint64_t now_nano) {
+  if (waiting_ == 0) return;
   bool is_busy = false;
   for (auto at = held_.begin(); at != held_.end();) {
     const auto held = at++;
@@ -67,8 +69,10 @@ void HeldTraces::submit_waiting(uint64_t now_nano) {
     is_busy = is_busy || !admission_.try_submit(*held->job);
     if (!is_busy) {
       held->job.reset();
+      --waiting_;
     } else if (now_nano >= held->give_up_nano) {
       const CaptureJob job = *std::exchange(held->job, std::nullopt);
+      --waiting_;
       skipped(job, SkipReason::kBusy);
     }
   }
@@ -77,6 +81,7 @@ void HeldTraces::submit_waiting(uint64_t now_nano) {
 void HeldTraces::refuse(ingest::SkippedCapture report, uint64_t until_nano) {
   count_skipped(report.trigger, report.reason);
   refused_.push_back({std::move(report), until_nano});
+  next_expiry_nano_ = std::min(next_expiry_nano_, until_nano);
   if (refused_.size() <= kMostRefused) return;
   refused_.pop_front();
   SkippedTraces::drop(1);
@@ -130,6 +135,7 @@ void HeldTraces::keep(HeldList::iterator held, MadeContent content) {
     return;
   }
   held->content = pool_.add(std::move(content));
+  next_expiry_nano_ = std::min(next_expiry_nano_, held->until_nano);
   while (bytes() > options_.most_held_bytes && drop_oldest()) {
   }
   show_held_bytes(bytes());
@@ -161,9 +167,18 @@ void HeldTraces::skipped(const CaptureJob& job, SkipReason reason) {
 
 void HeldTraces::step(uint64_t now_nano) {
   submit_waiting(now_nano);
-  std::erase_if(held_, [&](const Held& held) { return held.content && held.until_nano <= now_nano; });
+  if (now_nano >= next_expiry_nano_) drop_expired(now_nano);
   show_held_bytes(bytes());
+}
+
+void HeldTraces::drop_expired(uint64_t now_nano) {
+  std::erase_if(held_, [&](const Held& held) { return held.content && held.until_nano <= now_nano; });
   std::erase_if(refused_, [&](const Refused& refused) { return refused.until_nano <= now_nano; });
+  next_expiry_nano_ = UINT64_MAX;
+  for (const Held& held : held_) {
+    if (held.content) next_expiry_nano_ = std::min(next_expiry_nano_, held.until_nano);
+  }
+  for (const Refused& refused : refused_) next_expiry_nano_ = std::min(next_expiry_nano_, refused.until_nano);
 }
 
 }  // namespace fathom::agent

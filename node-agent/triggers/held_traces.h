@@ -85,6 +85,7 @@ class HeldTraces {
   bool prolong(uint32_t program, const TraceId& trace_id, const TimeWindow& window, uint64_t until_nano);
   bool has_room(uint64_t now_nano) { return held_.size() < kMost && rate_.take(now_nano); }
   void submit_waiting(uint64_t now_nano);
+  void drop_expired(uint64_t now_nano);
   void keep(HeldList::iterator held, MadeContent content);
   // Drops the oldest capture of the user with the most bytes. False: nothing is held.
   bool drop_oldest();
@@ -94,8 +95,10 @@ class HeldTraces {
   const NotMade not_made_;
   TokenBucket rate_;
   ContentPool pool_;
-  HeldList held_;                // oldest first
-  std::deque<Refused> refused_;  // oldest first
+  HeldList held_;                           // oldest first
+  size_t waiting_ = 0;                      // of these with a job
+  std::deque<Refused> refused_;             // oldest first
+  uint64_t next_expiry_nano_ = UINT64_MAX;  // nothing in either list expires before
 };
 
 }  // namespace fathom::agent

@@ -78,7 +78,7 @@ class OtherProcessesTest : public CaptureServiceTest {
 
 TEST_F(OtherProcessesTest, OfWhatIsCapturedTheOthersOfThisNodeAreCapturedToo) {
   begin_with_two_programs();
-  const uint64_t start = now_monotonic_nano() - 20 * kMilli;
+  const uint64_t start = begun_nano_;
   finish_stock_span(71, start);
   finish_span(72, start - 1 * kMilli, 2);
   ASSERT_TRUE(until_captures(2));
@@ -123,7 +123,7 @@ TEST_F(OtherProcessesTest, WhatMayBeAmongTheSlowestIsHeldOfTheOthersUntilItIsCho
   use_long_minute();
   begin_with_two_programs();
   held_bytes().set(0);
-  const uint64_t start = now_monotonic_nano() - 20 * kMilli;
+  const uint64_t start = begun_nano_;
   finish_stock_span(71, start);
   finish_request(70, start - 1 * kMilli);
   ASSERT_TRUE(until_announced(70));
@@ -142,11 +142,11 @@ TEST_F(OtherProcessesTest, WhatMayBeAmongTheSlowestIsHeldOfTheOthersUntilItIsCho
 TEST_F(OtherProcessesTest, ACandidateThatIsHeldIsNotLostWithItsPlace) {
   use_long_minute();
   begin_with_program();
-  finish_request(70, now_monotonic_nano() - 20 * kMilli);
+  finish_request(70, begun_nano_);
   ASSERT_TRUE(until_announced(70));
   CaptureRequest request{.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(70), .hold_nano = kNanosPerMinute};
   EXPECT_EQ(ask(request).skipped, "");
-  finish_request(80, now_monotonic_nano() - 60 * kMilli);
+  finish_request(80, begun_nano_ - 60 * kMilli);
   ASSERT_TRUE(until_announced(80));
   write_event(1, "later");
   request.hold_nano = 0;

@@ -7,8 +7,8 @@
 
 namespace fathom::agent {
 
-OverdueWatch::OverdueWatch(ClockSource& clock, TriggerSink& sink, uint64_t longest_nano)
-    : round_(clock, sink, now_monotonic_nano, longest_nano), thread_([this] { run(); }) {}
+OverdueWatch::OverdueWatch(ClockSource& clock, TriggerSink& sink, const WatchPace& pace)
+    : round_(clock, sink, now_monotonic_nano, pace), thread_([this] { run(); }) {}
 
 OverdueWatch::~OverdueWatch() {
   {

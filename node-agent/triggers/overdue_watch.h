@@ -18,8 +18,7 @@ namespace fathom::agent {
 
 class OverdueWatch {
  public:
-  // `longest_nano`: between two looks at a program, at most.
-  OverdueWatch(ClockSource& clock, TriggerSink& sink, uint64_t longest_nano = WatchRound::kLongestNano);
+  OverdueWatch(ClockSource& clock, TriggerSink& sink, const WatchPace& pace);
   ~OverdueWatch();  // waits for the round under way
 
   void set(std::shared_ptr<const WatchedProgram> program);

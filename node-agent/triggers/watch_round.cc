@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/time.h"
+
 namespace fathom::agent {
 
 namespace {
 
 constexpr uint64_t kClockUpdateNano = 50'000'000;
+constexpr uint64_t kFirstClockUpdateNano = 1'000'000;
 constexpr uint64_t kIdleNano = 1'000'000'000;
 constexpr uint64_t kTriggerPatienceNano = 100'000'000;
 const CpuShare kShareOfUser(4, 2'000'000);
 
-uint64_t interval_of(uint64_t smallest_threshold_nano, uint64_t longest_nano) {
-  uint64_t wanted = std::clamp(smallest_threshold_nano, WatchRound::kShortestNano, longest_nano);
-  return std::bit_floor(wanted / WatchRound::kShortestNano) * WatchRound::kShortestNano;
+uint64_t interval_of(uint64_t smallest_threshold_nano, const WatchPace& pace) {
+  const uint64_t wanted_nano = std::clamp(smallest_threshold_nano, pace.shortest_nano, pace.longest_nano);
+  return std::bit_floor(wanted_nano / kNanosPerMilli) * kNanosPerMilli;
 }
 
 }  // namespace
@@ -76,7 +79,7 @@ void WatchRound::set_thresholds(std::shared_ptr<const Thresholds> thresholds) {
 
 // The counter's rate is measured over a millisecond at least.
 void WatchRound::update_clock(uint64_t now_nano) {
-  uint64_t every_nano = clock_.ready() ? kClockUpdateNano : kShortestNano;
+  uint64_t every_nano = clock_.ready() ? kClockUpdateNano : kFirstClockUpdateNano;
   if (now_nano - clock_updated_nano_ < every_nano) return;
   clock_updated_nano_ = now_nano;
   clock_.update();
@@ -86,7 +89,7 @@ uint64_t WatchRound::step() {
   uint64_t now_nano = now_();
   if (programs_.empty()) return now_nano + kIdleNano;
   update_clock(now_nano);
-  if (!clock_.ready()) return now_nano + kShortestNano;
+  if (!clock_.ready()) return now_nano + kFirstClockUpdateNano;
   look_at_all_that_ended(now_nano);
   uint64_t next_nano = now_nano + kIdleNano;
   for (auto& [serial, watched] : programs_) {
@@ -128,7 +131,7 @@ void WatchRound::spend_since(Watched& watched, uint64_t begin_nano) {
 }
 
 uint64_t WatchRound::next_visit(const Watched& watched, uint64_t now_nano) const {
-  uint64_t every_nano = interval_of(watched.scan.smallest_threshold_nano(), longest_nano_);
+  uint64_t every_nano = interval_of(watched.scan.smallest_threshold_nano(), pace_);
   uint64_t regular_nano = (now_nano / every_nano + 1) * every_nano;
   return std::max(std::min(regular_nano, watched.scan.next_deadline_nano()), now_nano + kLeastGapNano);
 }

@@ -1,10 +1,11 @@
 // WatchRound: schedules the visits of programs that look for overdue spans and for the programs' own triggers.
 //
-// Purpose: OverdueWatch without its thread. A program is visited once per smallest threshold of its service, rounded
-// down to a power of two from 1 to 32 ms so that programs are visited together. So a span is normally seen before its
-// deadline, and again at the deadline. Programs without thresholds are only searched for their own triggers. Thread
-// safety: none. Hostility: the visits of each program, and of all programs of a user, get a bounded share of the time
-// (cpu_share.h).
+// Purpose: OverdueWatch without its thread. A program is visited once per smallest threshold of its service, within the
+// bounds of WatchPace, rounded down to a power of two in milliseconds so that programs are visited together. A span
+// whose threshold is not shorter than the interval is normally seen before its deadline, and again at the deadline; one
+// with a shorter threshold is seen up to an interval late. Programs without thresholds are only searched for their own
+// triggers. Thread safety: none. Hostility: the visits of each program, and of all programs of a user, get a bounded
+// share of the time (cpu_share.h).
 #pragma once
 
 #include <functional>
@@ -28,19 +29,22 @@ class TriggerSink {
   virtual void missed(uint64_t triggers) = 0;
 };
 
+// The interval between two visits of a program. Each visit costs some microseconds, also when nothing is overdue.
+struct WatchPace {
+  uint64_t shortest_nano = 1'000'000;
+  uint64_t longest_nano = 32'000'000;  // a power of two in milliseconds, as is the shortest
+};
+
 class WatchRound {
  public:
   using Now = std::function<uint64_t()>;  // CLOCK_MONOTONIC
-  static constexpr uint64_t kShortestNano = 1'000'000;
-  static constexpr uint64_t kLongestNano = 32'000'000;
   // The shortest time between two visits of a program, even if spans become overdue in between.
   static constexpr uint64_t kLeastGapNano = 500'000;
   // At the first visit, triggers older than this are ignored.
   static constexpr uint64_t kOldTriggerNano = 5'000'000'000;
 
-  // `longest_nano`: from kShortestNano to kLongestNano.
-  WatchRound(ClockSource& clock, TriggerSink& sink, Now now, uint64_t longest_nano = kLongestNano)
-      : now_(std::move(now)), longest_nano_(longest_nano), clock_(clock), sink_(sink) {}
+  WatchRound(ClockSource& clock, TriggerSink& sink, Now now, const WatchPace& pace = {})
+      : now_(std::move(now)), pace_(pace), clock_(clock), sink_(sink) {}
 
   // Adds or updates a program.
   void set(std::shared_ptr<const WatchedProgram> program);
@@ -78,7 +82,7 @@ class WatchRound {
   uint64_t next_visit(const Watched& watched, uint64_t now_nano) const;
 
   const Now now_;
-  const uint64_t longest_nano_;
+  const WatchPace pace_;
   TickClock clock_;
   TriggerSink& sink_;
   std::shared_ptr<const Thresholds> thresholds_ = std::make_shared<Thresholds>();

@@ -101,7 +101,7 @@ TEST_F(WatchRoundTest, ItWakesForTheDeadlineItself) {
   uint64_t next = clock_.now;
   EXPECT_LT(steps_ + next - due, due) << "not seen at all";
   // step() was called at the deadline, and said afterwards when to call again.
-  EXPECT_LE(next - due, WatchRound::kLongestNano);
+  EXPECT_LE(next - due, WatchPace().longest_nano);
 }
 
 TEST_F(WatchRoundTest, SpansThatEndInTimeAreNot) {
@@ -145,6 +145,22 @@ TEST_F(WatchRoundTest, ThresholdsThatComeLaterCountForWhatIsOpen) {
   pass(2 * kMilli);
   ASSERT_EQ(sink_.spans.size(), 2u);
   EXPECT_EQ(sink_.spans[1].span.name(), "other");
+}
+
+TEST_F(WatchRoundTest, ThePaceBoundsTheVisits) {
+  constexpr uint64_t kPaceNano = 16 * kMilli;
+  WatchRound slow(clock_, sink_, [this] { return clock_.now; }, {.shortest_nano = kPaceNano});
+  slow.set_thresholds(book_.take({{"", "scripted", "quick", 1, 100'000}}, false));
+  slow.set(program_of(pool_, 1));
+  for (uint64_t end = clock_.now + 50 * kMilli; clock_.now < end;) clock_.now = slow.step();
+  uint64_t visits = 0;
+  for (uint64_t end = clock_.now + 10 * kPaceNano; clock_.now < end; ++visits) clock_.now = slow.step();
+  EXPECT_LE(visits, 11u) << "although the threshold is shorter";
+  pool_.begin_span(3, 1, "quick", ticks());
+  const uint64_t began = clock_.now;
+  while (sink_.spans.empty() && clock_.now < began + 100 * kMilli) clock_.now = slow.step();
+  ASSERT_EQ(sink_.spans.size(), 1u);
+  EXPECT_LE(clock_.now - began, 2 * kPaceNano);
 }
 
 TEST_F(WatchRoundTest, ShortThresholdsAreSeenInAMillisecond) {

@@ -56,7 +56,7 @@ uint64_t missed_chunks(const DetailFile& file, const DetailSnapshot& snapshot) {
     uint64_t state = file.entry(chunk).state.load();
     char begin[pool::kLeastRecordBytes];
     uint32_t epoch = 0;
-    if (pool::state_of(state) == pool::kDetailFree || !file.read_chunk(chunk, begin, sizeof begin)) continue;
+    if (pool::state_of(state) == pool::kDetailFree || !file.read_chunk(chunk, 0, begin, sizeof begin)) continue;
     std::memcpy(&epoch, begin + pool::kEpochOffset, sizeof epoch);
     missed += epoch == pool::epoch_of(state) && copied.count(chunk) == 0 ? 1 : 0;
   }
