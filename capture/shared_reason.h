@@ -1,7 +1,7 @@
 // The reason of a capture whose content several requests may share.
 //
-// Purpose: the content names the request for which it was made. Whoever shows another request's capture must not repeat
-// that name. Thread safety: pure functions.
+// Purpose: the content names the request for which it was made. Other requests may share it, and their captures must
+// not show that name. Thread safety: pure functions.
 #pragma once
 
 #include <string>

@@ -20,7 +20,22 @@ using testing::Sleeper;
 using testing::SocketClient;
 using testing::Stored;
 
-class AgentTest : public testing::AgentTest {};
+class AgentTest : public testing::AgentTest {
+ protected:
+  // Writes a span when the one before is stored. `own_pid`: the program's process id in its own pid namespace.
+  void must_store_one_by_one(uint32_t own_pid) {
+    must_start();
+    ScriptedPool pool;
+    pool.header().pid = own_pid;
+    SocketClient program(options_.listener.path);
+    ASSERT_EQ(offer(program, pool), Verdict::kTaken);
+    pool.claim(0);
+    for (uint64_t number : {1, 2, 3}) {
+      pool.put(0, make_record(number));
+      ASSERT_TRUE(until([&] { return outbox_.stored.contains(number); })) << number;
+    }
+  }
+};
 
 TEST_F(AgentTest, CarriesSpansFromAProgramsMemory) {
   must_start();
@@ -63,30 +78,12 @@ TEST_F(AgentTest, SomeSpansWaitForOthersAndManyDoNot) {
 TEST_F(AgentTest, AProgramWithFewSpansIsReadOften) {
   options_.drain.batch_pause_nano = 3600 * kNanosPerSecond;
   options_.drain.pause_per_span_nano = 1;
-  must_start();
-  ScriptedPool pool;
-  pool.header().pid = static_cast<uint32_t>(::getpid());
-  SocketClient program(options_.listener.path);
-  ASSERT_EQ(offer(program, pool), Verdict::kTaken);
-  pool.claim(0);
-  for (uint64_t number : {1, 2, 3}) {
-    pool.put(0, make_record(number));
-    ASSERT_TRUE(until([&] { return outbox_.stored.contains(number); })) << number;
-  }
+  must_store_one_by_one(static_cast<uint32_t>(::getpid()));
 }
 
 TEST_F(AgentTest, AProgramWithThreadIdsOfItsOwnIsReadOften) {
   options_.drain.batch_pause_nano = options_.drain.pause_per_span_nano = 3600 * kNanosPerSecond;
-  must_start();
-  ScriptedPool pool;
-  pool.header().pid = 1;
-  SocketClient program(options_.listener.path);
-  ASSERT_EQ(offer(program, pool), Verdict::kTaken);
-  pool.claim(0);
-  for (uint64_t number : {1, 2, 3}) {
-    pool.put(0, make_record(number));
-    ASSERT_TRUE(until([&] { return outbox_.stored.contains(number); })) << number;
-  }
+  must_store_one_by_one(1);
 }
 
 TEST_F(AgentTest, AChunkIsGivenBackOnlyWhenItsBatchIsKept) {

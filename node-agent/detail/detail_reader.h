@@ -5,7 +5,7 @@
 // every chunk whose time overlaps the window, from the youngest on, until the budget is spent. It leaves out the
 // records of a chunk that earlier snapshots found to be older than the window (chunk_marks.h). In discard mode, chunks
 // that were read are free afterwards. Thread safety: begin_connection() from any thread, at any time; else none; one
-// reader per pool. Ownership: of the file; it holds chunks only during a call. Errors: none; what is not read is
+// reader per pool. Ownership: of the file; it holds chunks only during a call. Errors: none; unread chunks are
 // counted in the snapshot. Hostility: a snapshot takes one look at each chunk and at most kMostTries attempts to copy
 // it, and has at most the budget's bytes.
 #pragma once

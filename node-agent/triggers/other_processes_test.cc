@@ -50,6 +50,16 @@ class OtherProcessesTest : public CaptureServiceTest {
     ASSERT_TRUE(stock_pool_.put(0, record));
     ASSERT_TRUE(until([&] { return outbox_.stored.contains(number); }));
   }
+  // A trace is held, and requested before its capture is made.
+  void must_request_while_it_is_made() {
+    begin_with_program();
+    finish_span(70, now_monotonic_nano() - 20 * kMilli);
+    ASSERT_TRUE(until([&] { return outbox_.stored.contains(70); }));
+    CaptureRequest hold = request_;
+    hold.hold_nano = kNanosPerMinute;
+    EXPECT_EQ(ask(hold).skipped, "");
+    EXPECT_TRUE(ask(request_).capture_ids.empty()) << "it is not made yet";
+  }
   // A minute began a second ago; it lasts until the test moves the wall clock.
   void use_long_minute() {
     ahead_nano_ = kNanosPerMinute + kNanosPerSecond - now_monotonic_nano() % kNanosPerMinute;
@@ -71,6 +81,7 @@ class OtherProcessesTest : public CaptureServiceTest {
 
   uint64_t ahead_nano_ = 0;
   ScriptedPool stock_pool_{4, pool::Clock::kMonotonic, -1, 16};
+  const CaptureRequest request_{.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(70)};
   ScriptedDetail stock_detail_;
   uint32_t stock_note_ = 0;
   std::unique_ptr<SocketClient> stock_client_;
@@ -163,13 +174,7 @@ TEST_F(OtherProcessesTest, WhatIsHeldAndStillBeingMadeIsNotCapturedTwice) {
     goes_on.wait(false);
     return encode_capture(job, times);
   };
-  begin_with_program();
-  finish_span(70, now_monotonic_nano() - 20 * kMilli);
-  ASSERT_TRUE(until([&] { return outbox_.stored.contains(70); }));
-  CaptureRequest request{.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(70), .hold_nano = kNanosPerMinute};
-  EXPECT_EQ(ask(request).skipped, "");
-  request.hold_nano = 0;
-  EXPECT_TRUE(ask(request).capture_ids.empty()) << "it is not made yet";
+  must_request_while_it_is_made();
   goes_on = true;
   goes_on.notify_all();
   ASSERT_TRUE(until_captures(1));
@@ -184,20 +189,14 @@ TEST_F(OtherProcessesTest, WhatIsHeldAndFailsIsCapturedWhenItIsRequestedAgain) {
     if (fails) return exhausted("no memory");
     return encode_capture(job, times);
   };
-  begin_with_program();
-  finish_span(70, now_monotonic_nano() - 20 * kMilli);
-  ASSERT_TRUE(until([&] { return outbox_.stored.contains(70); }));
-  CaptureRequest request{.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(70), .hold_nano = kNanosPerMinute};
-  EXPECT_EQ(ask(request).skipped, "");
-  request.hold_nano = 0;
-  EXPECT_TRUE(ask(request).capture_ids.empty()) << "it is not made yet";
+  must_request_while_it_is_made();
   const Counter& failed = skipped_counter(CaptureTrigger::kRemote, SkipReason::kFailed);
   const uint64_t before = failed.value();
   goes_on = true;
   goes_on.notify_all();
   ASSERT_TRUE(until([&] { return failed.value() > before; }));
   fails = false;
-  EXPECT_EQ(ask(request).capture_ids.size(), 1u) << "the window counts as captured only if its capture is made";
+  EXPECT_EQ(ask(request_).capture_ids.size(), 1u) << "the window counts as captured only if its capture is made";
 }
 
 }  // namespace
