@@ -20,6 +20,9 @@ char* first_copy() {
   return kCopy.get();
 }
 
+// Space that signal handlers reserved within one another, each for the longest record, and have not written to yet.
+constexpr uint32_t kMostGapBytes = 4 * pool::kMostEventBytes;
+
 constexpr const char* kWriterLosses[] = {"no_chunk", "no_pool", "discarded", "cut_texts", "tracepoints"};
 
 }  // namespace
@@ -63,6 +66,11 @@ class DetailReader::Copying {
   Outcome try_copy(const Candidate& candidate);
   Outcome copy_held(const Candidate& candidate);
   Outcome copy_open(const Candidate& candidate);
+  struct FirstCopy {
+    bool complete = true;
+    uint32_t bytes = 0;  // that settle() needs; the second copy needs no more
+  };
+  FirstCopy copy_first(const Candidate& candidate, uint32_t offset) const;
   // Where in the chunk to begin to read.
   ChunkMarks::Mark begin_of(const Candidate& candidate) const;
   ChunkView view_of(const Candidate& candidate, const ChunkMarks::Mark& begin, uint64_t last_ticks,
@@ -196,15 +204,28 @@ DetailReader::Copying::Outcome DetailReader::Copying::copy_held(const Candidate&
   return Outcome::kCopied;
 }
 
+// Most open chunks are nearly empty, so they are read in pieces, until there is no record for longer than a gap can be.
+DetailReader::Copying::FirstCopy DetailReader::Copying::copy_first(const Candidate& candidate, uint32_t offset) const {
+  const uint32_t most_bytes = candidate.bytes - offset;
+  FirstCopy first;
+  for (uint32_t read = 0; read < most_bytes && read < first.bytes + kMostGapBytes;) {
+    const uint32_t bytes = std::min(kMostGapBytes, most_bytes - read);
+    const bool complete = reader_.file_.read_chunk(candidate.number, offset + read, first_copy() + read, bytes);
+    first.complete = complete && first.complete;
+    read += bytes;
+    first.bytes = static_cast<uint32_t>(bytes_with_epoch({first_copy(), read}, candidate.epoch));
+  }
+  return first;
+}
+
 DetailReader::Copying::Outcome DetailReader::Copying::copy_open(const Candidate& candidate) {
   const DetailFile& file = reader_.file_;
   const ChunkMarks::Mark begin = begin_of(candidate);
-  const uint32_t most_bytes = candidate.bytes - begin.offset;
-  bool complete = file.read_chunk(candidate.number, begin.offset, first_copy(), most_bytes);
+  const FirstCopy first = copy_first(candidate, begin.offset);
   std::atomic_thread_fence(std::memory_order_acquire);
   reader_.step();
-  const auto bytes = static_cast<uint32_t>(bytes_with_epoch({first_copy(), most_bytes}, candidate.epoch));
-  complete = file.read_chunk(candidate.number, begin.offset, to_, bytes) && complete;
+  const uint32_t bytes = first.bytes;
+  const bool complete = file.read_chunk(candidate.number, begin.offset, to_, bytes) && first.complete;
   ChunkView view = view_of(candidate, begin, snapshot_.window.now_ticks, bytes);
   std::atomic_thread_fence(std::memory_order_acquire);
   reader_.step();

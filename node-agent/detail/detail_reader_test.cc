@@ -66,6 +66,19 @@ TEST_F(DetailReaderTest, ReadsSealedAndOpenChunks) {
   EXPECT_EQ(pool_.state(1), pool::kDetailOwned);
 }
 
+// Signal handlers within one another have reserved space in an open chunk, and only the innermost has written its
+// records.
+TEST_F(DetailReaderTest, ReadsBehindWhatIsReservedAndNotYetWritten) {
+  fill(0, 1, false);
+  for (int handler = 0; handler < 3; ++handler) ASSERT_TRUE(pool_.reserve(0, pool::kMostEventBytes));
+  ASSERT_TRUE(pool_.put(0, numbered_record(20, 20)));
+  for (uint64_t n = 21; pool_.used(0) < 40'000; ++n) ASSERT_TRUE(pool_.put(0, numbered_record(n, n)));
+  const Numbers numbers = numbers_of(reader().snapshot({}, kPlenty));
+  EXPECT_EQ(numbers.front(), 10u);
+  EXPECT_EQ(numbers.size(), numbers.back() - 9);
+  EXPECT_GT(numbers.back(), 500u);
+}
+
 TEST_F(DetailReaderTest, ChunksCarryWhatTheirEntriesSay) {
   fill(3, 5, true);
   pool_.entry(3).owner_tid.store(77);

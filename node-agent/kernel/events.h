@@ -77,7 +77,7 @@ struct KernelLosses {
 
 struct KernelSnapshot {
   std::vector<KernelEvent> events;  // by time
-  std::vector<ThreadName> threads;  // names as of now, or as of a thread's end
+  std::vector<ThreadName> threads;  // those of the events: names as of now, or as of a thread's end
   KernelLosses losses;
   uint64_t complete_from_nano = 0;  // from when on no ring has been overwritten, and all processes that were named are
                                     // recorded; the window's begin, if that is later

@@ -1,7 +1,6 @@
 #include "node-agent/kernel/snapshot_builder.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "node-agent/kernel/decode.h"
@@ -74,12 +73,24 @@ bool SnapshotBuilder::is_wanted(KernelEvent& event, const Choice& choice) const 
   return event.monotonic_nano >= request_.begin_nano && start_nano <= request_.end_nano;
 }
 
-// Living threads say theirs; of the others the last event that had it.
+// A process may have thousands of threads of which few did anything, so that reading all their names takes long.
+std::map<int32_t, std::set<int32_t>> SnapshotBuilder::threads_of_events() const {
+  std::map<int32_t, std::set<int32_t>> threads;
+  for (const KernelEvent& event : snapshot_.events) {
+    threads[event.pid].insert(event.tid);
+    threads[event.other_pid].insert(event.other_tid);
+  }
+  return threads;
+}
+
+// Of living threads the name as of now; of the others that of the last event that had it.
 void SnapshotBuilder::add_names() {
   std::map<std::pair<int32_t, int32_t>, std::string> names;
   for (auto& [ids, noted] : noted_names_) names[ids] = std::move(noted.second);
+  std::map<int32_t, std::set<int32_t>> threads = threads_of_events();
   for (const ProcessId& process : filter_.current()) {
-    for (ThreadName& thread : thread_names(process.pid)) names[{thread.pid, thread.tid}] = std::move(thread.name);
+    for (ThreadName& thread : thread_names(process.pid, threads[process.pid]))
+      names[{thread.pid, thread.tid}] = std::move(thread.name);
   }
   for (auto& [ids, name] : names) snapshot_.threads.push_back({ids.first, ids.second, std::move(name)});
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -29,6 +30,8 @@ class SnapshotBuilder {
  private:
   bool is_wanted(KernelEvent& event, const Choice& choice) const;
   void note_name(const KernelEvent& event);
+  // By process: those that an event is about, or that switched or woke one.
+  std::map<int32_t, std::set<int32_t>> threads_of_events() const;
   void add_names();
   void leave_out();
 

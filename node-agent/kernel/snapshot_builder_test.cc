@@ -138,9 +138,12 @@ TEST(SnapshotBuilder, NamesOfTheLivingAndTheDead) {
   named = of(kChosenAt + 2, kRecordExit, kRecordedProcess.pid, 7);
   std::memcpy(named.other.name, "after", 6);
   ring.write(named);
+  const pid_t own = ::getpid();
+  Record exec = of(kChosenAt, kRecordExec, own, own);
+  ring.write(exec);
   SnapshotRequest request{.end_nano = kChosenAt + 1};  // it ended later
   ChoiceFilter filter = filter_of(kRecordedProcess);
-  filter.add({identify_process(::getpid()), kChosenAt});
+  filter.add({identify_process(own), kChosenAt});
   SnapshotBuilder builder(request, filter, kNow);
   builder.read(ring.view());
   KernelSnapshot snapshot = builder.finish();
@@ -150,7 +153,7 @@ TEST(SnapshotBuilder, NamesOfTheLivingAndTheDead) {
     });
   };
   EXPECT_TRUE(has(kRecordedProcess.pid, 7, "after"));
-  EXPECT_TRUE(has(::getpid(), ::getpid(), ""));
+  EXPECT_TRUE(has(own, own, ""));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "node-agent/kernel/thread_names.h"
 
 #include <fstream>
+#include <ranges>
 
 #include "node-agent/capture/task_directory.h"
 
@@ -14,14 +15,13 @@ std::string proc(pid_t pid, const char* what) {
 
 }  // namespace
 
-std::vector<ThreadName> thread_names(pid_t pid) {
+std::vector<ThreadName> thread_names(pid_t pid, const std::set<int32_t>& tids) {
   std::vector<ThreadName> names;
-  TaskDirectory tasks(pid);
-  tasks.for_each([&](pid_t tid) {
+  const TaskDirectory tasks(pid);
+  for (int32_t tid : std::views::take(tids, kMostNamedThreads)) {
     ThreadName thread{.pid = pid, .tid = tid, .name = tasks.name_of(tid)};
     if (!thread.name.empty()) names.push_back(std::move(thread));
-    return names.size() < kMostNamedThreads;
-  });
+  }
   return names;
 }
 
