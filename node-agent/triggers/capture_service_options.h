@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/slowest_requests.h"
 #include "base/time.h"
 #include "node-agent/snapshots/snapshot_bell.h"
 #include "node-agent/triggers/capture_worker.h"
-#include "node-agent/triggers/slowest_requests.h"
 #include "node-agent/triggers/thresholds.h"
 #include "node-agent/triggers/trigger_limits.h"
 

@@ -21,12 +21,12 @@
 #include <tuple>
 #include <vector>
 
+#include "base/slowest_requests.h"
 #include "node-agent/triggers/capture_admission.h"
 #include "node-agent/triggers/captured_windows.h"
 #include "node-agent/triggers/finished_spans.h"
 #include "node-agent/triggers/made_content.h"
 #include "node-agent/triggers/refused_requests.h"
-#include "node-agent/triggers/slowest_requests.h"
 
 namespace fathom::agent {
 

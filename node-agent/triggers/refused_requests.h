@@ -11,7 +11,7 @@
 
 #include "base/metrics.h"
 #include "base/skip_reason.h"
-#include "node-agent/triggers/slowest_requests.h"
+#include "base/slowest_requests.h"
 
 namespace fathom::agent {
 

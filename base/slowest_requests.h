@@ -17,7 +17,7 @@
 #include <optional>
 #include <vector>
 
-namespace fathom::agent {
+namespace fathom {
 
 struct SlowestOptions {
   size_t per_minute = 2;                   // places of an operation; also the limit of its late requests
@@ -71,4 +71,4 @@ class SlowestRequests {
   Id last_id_ = 0;
 };
 
-}  // namespace fathom::agent
+}  // namespace fathom

@@ -1,4 +1,4 @@
-#include "node-agent/triggers/slowest_requests.h"
+#include "base/slowest_requests.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-namespace fathom::agent {
+namespace fathom {
 namespace {
 
 using Refusal = SlowestRequests::Refusal;
@@ -94,4 +94,4 @@ TEST(SlowestRequests, AtTheEndThoseWithAPlaceAreTheSlowest) {
 }
 
 }  // namespace
-}  // namespace fathom::agent
+}  // namespace fathom

@@ -1,8 +1,8 @@
-#include "node-agent/triggers/slowest_requests.h"
+#include "base/slowest_requests.h"
 
 #include <algorithm>
 
-namespace fathom::agent {
+namespace fathom {
 
 std::optional<SlowestRequests::Refusal> SlowestRequests::why_not(const Request& request) const {
   if (request.minute + options_.minutes < open_from_) return Refusal::kTooOld;
@@ -57,4 +57,4 @@ std::vector<SlowestRequests::Id> SlowestRequests::close_before(uint64_t minute) 
   return ids;
 }
 
-}  // namespace fathom::agent
+}  // namespace fathom
