@@ -6,6 +6,10 @@
 // repeats is seen again. Ownership: the batch is valid for the call.
 #pragma once
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "store/batch.h"
 
 namespace fathom::collector {
@@ -14,6 +18,18 @@ class SpanObserver {
  public:
   virtual ~SpanObserver() = default;
   virtual void took(const store::Batch& batch) = 0;
+};
+
+// Several observers as one.
+class SpanObservers : public SpanObserver {
+ public:
+  explicit SpanObservers(std::vector<std::shared_ptr<SpanObserver>> observers) : observers_(std::move(observers)) {}
+  void took(const store::Batch& batch) override {
+    for (const auto& observer : observers_) observer->took(batch);
+  }
+
+ private:
+  const std::vector<std::shared_ptr<SpanObserver>> observers_;
 };
 
 }  // namespace fathom::collector

@@ -407,6 +407,24 @@ class Slowest(unittest.TestCase):
             return {row["service"] for row in self.server.ask("/api/v1/captures", {"trace_id": trace})["captures"]}
         until(lambda: services() == {"front", "back"}, "both processes have a capture")
 
+    def test_a_request_that_is_slow_for_an_opentelemetry_sdk_is_captured(self):
+        back = Writer(self.server.agent_socket, "back")
+        self.addCleanup(back.kill)
+        trace, parent = new_parent()
+        until(lambda: time.time_ns() % self.PERIOD_NANO < self.PERIOD_NANO // 6, "a period has begun")
+        for _ in range(2):
+            back.say("hold back.work 400")  # so that our trace's span is not among the slowest of its operation
+        back.say(f"hold back.work 100 {parent}")
+        root = otlp.request("gateway", [otlp.span(trace, "GET /cart", 10**9, span=parent.split("-")[2])])
+
+        def captures():
+            otlp.send(self.server.otlp_http, root)  # again and again, like a sender that gets no answer
+            return self.server.ask("/api/v1/captures", {"trace_id": trace})["captures"]
+        [capture] = until(captures, "a capture", every=0.5)
+        self.assertEqual((capture["service"], capture["trigger"]), ("back", "remote"))
+        summary = self.server.ask(f"/api/v1/captures/{capture['id']}")
+        self.assertEqual(summary["reason"], "another process of the trace has a slow request", "it was held")
+
     def test_the_slowest_of_each_period_is_captured(self):
         for begin in self.run_requests(periods=2):
             trace = self.slowest(begin)

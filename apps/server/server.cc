@@ -65,10 +65,12 @@ void Server::start_control() {
   learner_ = std::make_shared<collector::ThresholdLearner>(options_.thresholds);
   seed(*learner_, *store_);
   streams_ = std::make_shared<collector::NodeStreams>();
-  router_ =
-      std::make_shared<collector::ControlRouter>(collector::ControlOptions{.rules_directory = options_.store.path});
+  const auto slow_roots = std::make_shared<collector::SlowRoots>();
+  router_ = std::make_shared<collector::ControlRouter>(
+      collector::ControlOptions{.slow_roots = slow_roots, .rules_directory = options_.store.path});
   router_->start(*streams_, *learner_);
-  options_.collector.observer = learner_;
+  options_.collector.observer = std::make_shared<collector::SpanObservers>(
+      std::vector<std::shared_ptr<collector::SpanObserver>>{learner_, slow_roots});
   options_.collector.streams = streams_;
   options_.collector.answers = router_;
   options_.query.control = make_node_control(router_, streams_);

@@ -35,9 +35,10 @@ using ingest::TracepointState;
 struct ConnectedNode {
   NodeId node_id;
   std::string host_name;
-  uint64_t stream = 0;  // the registry's number of its stream; a newer one has a higher
+  uint64_t stream = 0;       // the registry's number of its stream; a newer one has a higher
+  uint64_t period_nano = 0;  // for which the agent ranks requests; 0: unknown, an older agent
   // The agent understands hold_nano. An older agent would send the capture at once instead of holding it.
-  bool holds_traces = false;
+  bool holds_traces() const { return period_nano > 0; }
 };
 
 // To the agents that are connected now and take requests.

@@ -101,7 +101,7 @@ std::shared_ptr<SessionContext> context_of(FakeStore& store, std::shared_ptr<Nod
   return context;
 }
 
-TEST(NodeStreamsOfSessions, AgentsThatSayTheirPeriodHoldTraces) {
+TEST(NodeStreamsOfSessions, AgentsSayTheirPeriod) {
   for (uint64_t period_nano : {uint64_t{0}, kNanosPerMinute}) {
     FakeStore store;
     auto context = context_of(store, nullptr);
@@ -112,7 +112,7 @@ TEST(NodeStreamsOfSessions, AgentsThatSayTheirPeriodHoldTraces) {
     greeting.mutable_hello()->set_slowest_period_nano(period_nano);
     session->message(greeting.SerializeAsString(), context->ingest->open(), 4000);
     ASSERT_EQ(context->streams->connected().size(), 1u);
-    EXPECT_EQ(context->streams->connected()[0].holds_traces, period_nano > 0);
+    EXPECT_EQ(context->streams->connected()[0].period_nano, period_nano);
   }
 }
 

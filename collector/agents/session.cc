@@ -125,8 +125,7 @@ void AgentSession::take(ingest::Hello& hello) {
   }
   if (gone) return context_->nodes->detach(stream);  // it ended while it said hello
   welcome();
-  // Agents that send their period also support holds.
-  if (hello.takes_requests && context_->streams) be_asked(hello.slowest_period_nano > 0);
+  if (hello.takes_requests && context_->streams) be_asked(hello.slowest_period_nano);
 }
 
 void AgentSession::welcome() {

@@ -85,7 +85,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   std::shared_ptr<SessionCaptures> make_captures();
   std::shared_ptr<SessionCaptures> captures();
   void welcome();
-  void be_asked(bool holds_traces);
+  void be_asked(uint64_t period_nano);
   void no_room_for_batch(uint64_t sequence, uint64_t bytes);
   bool no_room_for_others(std::string_view begin, uint64_t bytes);
   bool open();

@@ -76,8 +76,8 @@ void AgentSession::take(TracepointAnswer& answer) {
 
 // From now on others may send to this agent. The stream may end at any moment, also before that is known here; and the
 // node may have a newer one by now.
-void AgentSession::be_asked(bool holds_traces) {
-  context_->streams->attach({node_id_, host_name_, stream_, holds_traces}, wire_, context_->answers.get());
+void AgentSession::be_asked(uint64_t period_nano) {
+  context_->streams->attach({node_id_, host_name_, stream_, period_nano}, wire_, context_->answers.get());
   bool gone = false;
   {
     std::lock_guard lock(mutex_);

@@ -30,6 +30,42 @@ CaptureRequest hold_request(const std::string& host_name, const ingest::SlowTrac
   return request;
 }
 
+std::string reason_of(const SlowRoot& root) {
+  return "among the slowest of " + root.service + ": " + root.operation;
+}
+
+// Without a window, because the clock of the root span's host is not known: nodes capture the time of their own spans.
+CaptureRequest request_for(const SlowRoot& root) {
+  CaptureRequest request;
+  request.trigger = CaptureTrigger::kRemote;
+  request.trace_id = root.trace_id;
+  request.reason = reason_of(root);
+  return request;
+}
+
+CaptureRequest hold_request(const SlowRoot& root) {
+  CaptureRequest request = request_for(root);
+  request.hold_nano = root.hold_nano;
+  return request;
+}
+
+// As if the root span's node had begun to send its capture.
+store::CaptureInfo info_of(const SlowRoot& root) {
+  store::CaptureInfo info;
+  info.trigger = CaptureTrigger::kSlow;
+  info.trace_id = root.trace_id;
+  info.operation = root.operation;
+  info.start_unix_nano = root.start_unix_nano;
+  info.end_unix_nano = root.end_unix_nano;
+  return info;
+}
+
+// 0: there are no nodes.
+uint64_t shortest_period_nano(const std::vector<ConnectedNode>& nodes) {
+  auto shortest = std::ranges::min_element(nodes, {}, &ConnectedNode::period_nano);
+  return shortest == nodes.end() ? 0 : std::max(shortest->period_nano, kNanosPerSecond);
+}
+
 std::string reason_for_others(const std::string& host_name, const store::CaptureInfo& info) {
   std::string operation = info.operation.empty() ? "" : " (" + info.operation + ")";
   return "captured on " + host_name + ": " + std::string(name_of(info.trigger)) + operation;
@@ -47,7 +83,7 @@ CaptureRequest request_for_others(const std::string& host_name, const store::Cap
 }
 
 std::vector<ConnectedNode> those_that_hold(std::vector<ConnectedNode> nodes) {
-  std::erase_if(nodes, [](const ConnectedNode& node) { return !node.holds_traces; });
+  std::erase_if(nodes, [](const ConnectedNode& node) { return !node.holds_traces(); });
   return nodes;
 }
 
@@ -72,7 +108,8 @@ ControlLoop::ControlLoop(const ControlOptions& options, NodePort& port, Threshol
       tracepoints_(options.tracepoints),
       remote_(options.remote),
       holds_(options.holds, options.holds_of_node),
-      rules_(kept_rules(options.rules_directory)) {}
+      rules_(kept_rules(options.rules_directory)),
+      slow_roots_due_nano_(options.slow_roots ? 0 : UINT64_MAX) {}
 
 // ---- requests ----------------------------------------------------------------------------------------------------
 
@@ -195,16 +232,23 @@ void ControlLoop::slow_trace(const NodeId& node, const ingest::SlowTrace& trace)
   std::string host_name;
   const std::vector<ConnectedNode> nodes = those_that_hold(others(node, host_name));
   if (nodes.empty() || trace.hold_nano == 0) return;
+  hold(nodes, node, hold_request(host_name, trace));
+}
+
+void ControlLoop::hold(const std::vector<ConnectedNode>& nodes, const NodeId& announcer, CaptureRequest request) {
   const uint64_t now = options_.now_monotonic_nano();
-  const RemoteTriggers::Verdict verdict = holds_.announced(node, trace.trace_id, now);
-  if (verdict == RemoteTriggers::Verdict::kTooMany) return refuse_hold(trace.trace_id, now);
+  const RemoteTriggers::Verdict verdict = holds_.announced(announcer, request.trace_id, now);
+  if (verdict == RemoteTriggers::Verdict::kTooMany) return refuse_hold(request.trace_id, now);
   if (verdict != RemoteTriggers::Verdict::kAsk) return;
-  (void)refused_.take_hold(trace.trace_id, now);  // forget an earlier refusal
-  CaptureRequest request = hold_request(host_name, trace);
+  (void)refused_.take_hold(request.trace_id, now);  // forget an earlier refusal
+  send_remote(nodes, std::move(request), metrics_.holds_sent);
+}
+
+void ControlLoop::send_remote(const std::vector<ConnectedNode>& nodes, CaptureRequest request, Counter& sent) {
   request.request_id = next_request_++;
   const std::string message = encode(request);
-  for (const ConnectedNode& other : nodes) {
-    if (port_.send(other.node_id, message)) metrics_.holds_sent.add();
+  for (const ConnectedNode& node : nodes) {
+    if (port_.send(node.node_id, message)) sent.add();
   }
 }
 
@@ -218,6 +262,12 @@ void ControlLoop::ask_others(const NodeId& first, const store::CaptureInfo& info
   std::string host_name;
   const std::vector<ConnectedNode> nodes = others(first, host_name);
   if (nodes.empty()) return;
+  ask_for_trace(nodes, info,
+                [&](const RemoteTriggers::Window& window) { return request_for_others(host_name, info, window); });
+}
+
+void ControlLoop::ask_for_trace(const std::vector<ConnectedNode>& nodes, const store::CaptureInfo& info,
+                                const RequestOf& request_of) {
   const uint64_t now = options_.now_monotonic_nano();
   RemoteTriggers::Window window{info.start_unix_nano, info.end_unix_nano};
   const RemoteTriggers::Verdict verdict = remote_.captured(info.trace_id, info.trigger, window, now);
@@ -228,12 +278,18 @@ void ControlLoop::ask_others(const NodeId& first, const store::CaptureInfo& info
     refused_.report(info, is_refused ? nodes : those_that_hold(nodes), now, options_.now_unix_nano());
   if (verdict != RemoteTriggers::Verdict::kAsk) return;
   metrics_.remote.add();
-  CaptureRequest request = request_for_others(host_name, info, window);
-  request.request_id = next_request_++;
-  std::string message = encode(request);
-  for (const ConnectedNode& node : nodes) {
-    if (port_.send(node.node_id, message)) metrics_.remote_sent.add();
-  }
+  send_remote(nodes, request_of(window), metrics_.remote_sent);
+}
+
+// ---- requests whose root span no agent has -------------------------------------------------------------------------
+
+void ControlLoop::follow_slow_roots() {
+  const std::vector<ConnectedNode> nodes = those_that_hold(port_.connected());
+  const SlowRoots::Due due = options_.slow_roots->step(options_.now_unix_nano(), shortest_period_nano(nodes));
+  if (nodes.empty()) return;
+  for (const SlowRoot& root : due.hold) hold(nodes, {}, hold_request(root));
+  for (const SlowRoot& root : due.capture)
+    ask_for_trace(nodes, info_of(root), [&](const RemoteTriggers::Window&) { return request_for(root); });
 }
 
 // ---- nodes, thresholds, time ---------------------------------------------------------------------------------------
@@ -311,7 +367,12 @@ uint64_t ControlLoop::run_due() {
     spread_rules();
     thresholds_due_nano_ = now + options_.thresholds_every_nano;
   }
-  return std::min({thresholds_due_nano_, captures_.next_deadline_nano(), tracepoints_.next_deadline_nano()});
+  if (now >= slow_roots_due_nano_) {
+    follow_slow_roots();
+    slow_roots_due_nano_ = now + options_.slow_roots_every_nano;
+  }
+  return std::min(
+      {thresholds_due_nano_, slow_roots_due_nano_, captures_.next_deadline_nano(), tracepoints_.next_deadline_nano()});
 }
 
 }  // namespace fathom::collector

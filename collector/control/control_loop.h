@@ -12,7 +12,9 @@
 //  - the first capture of a trace makes the server ask every other node for the trace (remote_triggers.h), for the same
 //    window; later captures that cover more time, for the union. If a user asked all nodes for a trace, they are not
 //    asked again. A request that a limit prevents is reported (refused_reports.h);
-//  - a trace that may be among the slowest is held by every other node that can hold traces (hold_limits.h).
+//  - a trace that may be among the slowest is held by every other node that can hold traces (hold_limits.h);
+//  - requests whose root span comes from an OpenTelemetry SDK are ranked here (slow_roots.h): all nodes are told to
+//    hold, and later asked for, the slowest.
 // Thread safety: one thread. Ownership: port and learner outlive it. Errors, to `done`: kNotFound (the node named is
 // not connected), kUnavailable (no node is; too many requests wait already). A request that became a rule has neither:
 // its answer says of which nodes nothing is known. Losses: fathom_remote_captures_skipped_total,
@@ -22,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,6 +38,7 @@
 #include "collector/control/pending_requests.h"
 #include "collector/control/refused_reports.h"
 #include "collector/control/remote_triggers.h"
+#include "collector/control/slow_roots.h"
 #include "collector/control/threshold_learner.h"
 #include "collector/control/tracepoint_rules.h"
 
@@ -49,7 +53,9 @@ struct ControlOptions {
   RemoteTriggerOptions remote;
   RemoteTriggerOptions holds{.traces_per_s = 50, .burst = 200};
   NodeHoldOptions holds_of_node;
-  std::string rules_directory;  // where the rules of tracepoints are kept; empty: in memory only
+  std::shared_ptr<SlowRoots> slow_roots;             // null: root spans are not ranked
+  uint64_t slow_roots_every_nano = kNanosPerSecond;  // recorders hold some 20 s
+  std::string rules_directory;                       // where the rules of tracepoints are kept; empty: in memory only
   std::function<uint64_t()> now_monotonic_nano = fathom::now_monotonic_nano;
   std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano;
 };
@@ -100,8 +106,16 @@ class ControlLoop {
   Result<std::vector<ConnectedNode>> addressees(const std::optional<NodeId>& node) const;
   uint64_t stream_of(const NodeId& node) const;
   uint64_t window_left_nano(const CaptureRequest& request) const;
+  using RequestOf = std::function<CaptureRequest(const RemoteTriggers::Window&)>;
+  // `announcer`: of the trace; its rate limits it. Zero: the collector.
+  void hold(const std::vector<ConnectedNode>& nodes, const NodeId& announcer, CaptureRequest request);
   void refuse_hold(const TraceId& trace, uint64_t now_nano);
+  void send_remote(const std::vector<ConnectedNode>& nodes, CaptureRequest request, Counter& sent);
   void ask_others(const NodeId& first, const store::CaptureInfo& info);
+  // `info`: the capture, or root span, because of which the trace is wanted.
+  void ask_for_trace(const std::vector<ConnectedNode>& nodes, const store::CaptureInfo& info,
+                     const RequestOf& request_of);
+  void follow_slow_roots();
   std::vector<ConnectedNode> others(const NodeId& first, std::string& host_name) const;
 
   Result<> keep_rules(const TracepointRequest& request);
@@ -124,6 +138,7 @@ class ControlLoop {
   uint64_t rules_version_ = 0;
   uint64_t next_request_ = 1;
   uint64_t thresholds_due_nano_ = 0;
+  uint64_t slow_roots_due_nano_;     // never, if there are none
   std::map<NodeId, uint64_t> told_;  // nodes that know all thresholds, and over which stream they were told
   std::map<NodeId, std::pair<uint64_t, uint64_t>>
       told_rules_;                         // by nodes: over which stream they were told which version

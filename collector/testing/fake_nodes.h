@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "collector/agents/control.h"
 #include "collector/control/control_metrics.h"
 #include "ingest.pb.h"
@@ -70,7 +71,8 @@ class FakeNodes : public NodePort {
     std::lock_guard lock(mutex_);
     std::vector<ConnectedNode> nodes;
     for (auto [name, stream] : connected_)
-      nodes.push_back({node_id(name), std::string("host-") + name, stream, !without_holds_.contains(name)});
+      nodes.push_back(
+          {node_id(name), std::string("host-") + name, stream, without_holds_.contains(name) ? 0 : kNanosPerMinute});
     return nodes;
   }
   bool send(const NodeId& node, std::string message) override {
