@@ -83,7 +83,7 @@ void register_capture_counters() {
   for (const char* reason : {"disk_nearly_full", "not_writable", "writers", "write_failed"}) refused_captures(reason);
   for (const char* reason : {"invalid", "too_large", "other_content", "not_as_announced"}) rejected_captures(reason);
   for (const char* reason : {"idle", "unfinished"}) abandoned_captures(reason);
-  for (const char* reason : {"age", "size", "limit", "invalid", "refused"}) dropped_skipped(reason);
+  for (const char* reason : {"age", "limit", "invalid", "refused"}) dropped_skipped(reason);
   for (const char* reason : {"age", "size"}) {
     dropped_captures(reason);
     dropped_capture_bytes(reason);
