@@ -29,9 +29,8 @@ SlowRoots::SlowRoots(const SlowestOptions& options)
     : options_(options),
       seed_(std::random_device()()),
       slowest_(options),
-      skipped_(
-          counter("fathom_slow_roots_skipped_total",
-                  "Root spans that may be among the slowest, and were not ranked: too many operations or traces")) {}
+      skipped_(counter("fathom_slow_roots_skipped_total",
+                       "Root spans that may be among the slowest, and were not ranked: too many operations")) {}
 
 // Spans of agents have a clock.
 void SlowRoots::took(const store::Batch& batch) {
@@ -53,8 +52,7 @@ void SlowRoots::rank(const store::Batch& batch, const store::Batch::Row& row) {
       .duration_nano = row.end_unix_nano - row.start_unix_nano};
   const std::optional<SlowestRequests::Refusal> refusal = slowest_.why_not(request);
   if (refusal == SlowestRequests::Refusal::kNotSlow || traces_.contains(row.trace_id)) return;
-  const bool is_full = due_.hold.size() + due_.capture.size() >= kMostWaiting;
-  if (refusal || is_full) return skipped_.add();
+  if (refusal) return skipped_.add();
   if (auto placed = slowest_.place(request)) keep(*placed, root_of(batch, row, request.minute));
 }
 
@@ -71,9 +69,9 @@ SlowRoot SlowRoots::root_of(const store::Batch& batch, const store::Batch::Row& 
 
 void SlowRoots::keep(const SlowestRequests::Placed& placed, SlowRoot root) {
   if (placed.displaced) forget(*placed.displaced);
-  if (placed.is_late) return due_.capture.push_back(std::move(root));
+  if (placed.is_late) return late_.push_back(std::move(root));
   traces_.insert(root.trace_id);
-  due_.hold.push_back(root);
+  new_.insert(placed.id);
   candidates_.emplace(placed.id, std::move(root));
 }
 
@@ -81,6 +79,7 @@ void SlowRoots::forget(SlowestRequests::Id id) {
   auto found = candidates_.find(id);
   if (found == candidates_.end()) return;
   traces_.erase(found->second.trace_id);
+  new_.erase(id);
   candidates_.erase(found);
 }
 
@@ -95,7 +94,8 @@ void SlowRoots::close_before(uint64_t period, std::vector<SlowRoot>& capture) {
 SlowRoots::Due SlowRoots::step(uint64_t now_unix_nano, uint64_t period_nano) {
   std::lock_guard lock(mutex_);
   now_unix_nano_ = now_unix_nano;
-  Due due = std::exchange(due_, {});
+  Due due{.capture = std::exchange(late_, {})};
+  for (SlowestRequests::Id id : std::exchange(new_, {})) due.hold.push_back(candidates_.at(id));
   const uint64_t old_period_nano = period_nano_.exchange(period_nano);
   if (old_period_nano != 0 && old_period_nano != period_nano) {
     close_before(UINT64_MAX, due.capture);

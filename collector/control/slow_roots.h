@@ -7,9 +7,9 @@
 // Spans from agents are ignored here. Periods are those of the root spans' start times, and are closed kGraceNano, or
 // one period, after their end, because SDKs send spans some seconds late. Thread safety: took() from any thread; the
 // rest from one thread. Cost: while no node holds traces, none; otherwise a lock per batch that has root spans, and
-// some lookups per root span. Ownership: plain values. Bounds: SlowestOptions; kMostWaiting traces between two steps;
-// kMostNameBytes of a name. Hostility: spans that begin more than kMostAheadNano in the future are not ranked. Errors:
-// root spans beyond the bounds are counted in fathom_slow_roots_skipped_total. Units: Unix nanoseconds.
+// some lookups per root span. Ownership: plain values. Bounds: SlowestOptions; kMostNameBytes of a name. Hostility:
+// spans that begin more than kMostAheadNano in the future are not ranked. Errors: root spans beyond the bounds are
+// counted in fathom_slow_roots_skipped_total. Units: Unix nanoseconds.
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,6 @@ class SlowRoots : public SpanObserver {
   static constexpr uint64_t kGraceNano = 10 * kNanosPerSecond;
   static constexpr uint64_t kHoldAfterNano = 35 * kNanosPerSecond;  // the end of the period
   static constexpr uint64_t kMostAheadNano = kNanosPerMinute;
-  static constexpr size_t kMostWaiting = 4'096;
   static constexpr size_t kMostNameBytes = 128;
 
   explicit SlowRoots(const SlowestOptions& options = {.most_operations_of_user = 2'000});
@@ -54,8 +53,9 @@ class SlowRoots : public SpanObserver {
     std::vector<SlowRoot> hold;
     std::vector<SlowRoot> capture;
   };
-  // Returns what is to be held and captured since the last step. `period_nano`: of the agents; 0: no node holds traces,
-  // so nothing is ranked until the next step. A new period begins a new ranking; the old one's traces are captured.
+  // Returns what is to be held and captured since the last step; what lost its place since then is not held.
+  // `period_nano`: of the agents; 0: no node holds traces, so nothing is ranked until the next step. A new period
+  // begins a new ranking; the old one's traces are captured.
   Due step(uint64_t now_unix_nano, uint64_t period_nano);
 
  private:
@@ -73,7 +73,8 @@ class SlowRoots : public SpanObserver {
   SlowestRequests slowest_;
   std::map<SlowestRequests::Id, SlowRoot> candidates_;  // those with a place in an open period
   std::set<TraceId> traces_;                            // the candidates'; senders repeat requests
-  Due due_;
+  std::set<SlowestRequests::Id> new_;                   // candidates since the last step
+  std::vector<SlowRoot> late_;                          // of closed periods, since the last step
   Counter& skipped_;
 };
 
