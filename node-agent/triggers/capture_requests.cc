@@ -87,13 +87,15 @@ void CaptureRequests::capture(CaptureRequest request, std::function<void(Capture
 void CaptureRequests::make(const CaptureRequest& request, const std::shared_ptr<CaptureRequester>& requester) {
   const uint64_t now_nano = now_monotonic_nano();
   const bool is_remote = request.trigger == CaptureTrigger::kRemote;
-  std::vector<Target> targets = targets_of(request, window_of(request, admission_.options(), now_nano), now_nano);
+  const TimeWindow window = window_of(request, admission_.options(), now_nano);
+  std::vector<Target> targets = targets_of(request, window, now_nano);
   const bool was_kept = is_remote && send_kept(request, *requester);
   if (targets.empty() && !was_kept) requester->skip("this node has nothing of it" + why_nothing(request));
   if (is_remote) targets = missing_of(std::move(targets), *requester);
   const auto first = std::ranges::find(targets, false, &Target::goes_on);
   if (first != targets.end()) ring_for(request, *first);
   make(targets, request, requester);
+  if (is_remote) look_again(request, window);
 }
 
 void CaptureRequests::make(std::span<const Target> targets, const CaptureRequest& request,
@@ -142,11 +144,24 @@ void CaptureRequests::make_of_others(const CaptureSubject& subject, uint32_t pro
                                .reason = "captured in process " + std::to_string(pid) + ": " +
                                          std::string(name_of(subject.trigger)) +
                                          (subject.operation.empty() ? "" : " (" + subject.operation + ")")};
-  const auto requester = std::make_shared<CaptureRequester>();  // its answer is discarded
-  (void)send_kept(request, *requester);
+  CaptureRequester requester;  // its answer is discarded
+  (void)send_kept(request, requester);
+  make_missing(request, window);
+  look_again(request, window);
+}
+
+void CaptureRequests::make_missing(const CaptureRequest& request, const TimeWindow& window) {
+  const uint64_t now_nano = now_monotonic_nano();
   std::vector<Target> targets = targets_of(request, window, now_nano);
   (void)leave_out(targets, {}, now_nano);
-  make(targets, request, requester);
+  make(targets, request, std::make_shared<CaptureRequester>());
+}
+
+void CaptureRequests::look_again(const CaptureRequest& request, const TimeWindow& window) {
+  auto timer = std::make_shared<boost::asio::steady_timer>(loop_, std::chrono::nanoseconds(kSpansKnownNano));
+  timer->async_wait([this, timer, request, window, alive = alive_](const boost::system::error_code& fault) {
+    if (!fault && *alive) make_missing(request, window);
+  });
 }
 
 void CaptureRequests::announced(const TraceId& trace_id, uint32_t program, uint64_t hold_nano) {

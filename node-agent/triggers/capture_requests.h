@@ -3,9 +3,10 @@
 // Purpose: finds the processes that a request means, by trace, service or process id, and answers when all their
 // captures are made. Of each process, one capture for a user's request is made at a time. When a trigger captures or
 // announces one process of a trace, the others are captured or held: the collector requests those of other nodes, this
-// class those of this node. If a trace is requested again, only missing time is captured. Thread safety: none, belongs
-// to the agent's loop. Ownership: what it refers to must outlive it; `answer` is called once, or never if this is
-// destroyed before. Errors: as text in the answer. Units: nanoseconds of CLOCK_MONOTONIC.
+// class those of this node. If a trace is requested again, only missing time is captured. Spans that have just ended
+// are found kSpansKnownNano later. Thread safety: none, belongs to the agent's loop. Ownership: what it refers to must
+// outlive it; `answer` is called once, or never if this is destroyed before. Errors: as text in the answer. Units:
+// nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -16,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "base/time.h"
 #include "node-agent/control.h"
 #include "node-agent/triggers/capture_admission.h"
 #include "node-agent/triggers/captured_windows.h"
@@ -28,6 +30,9 @@ namespace fathom::agent {
 
 class CaptureRequests {
  public:
+  // A span that has ended is known when its program's pool was read, which is after 300 ms at the latest (Drain).
+  static constexpr uint64_t kSpansKnownNano = 500 * kNanosPerMilli;
+
   // The parts that requests use; all outlive this.
   struct Host {
     const WatchedPrograms& programs;
@@ -67,6 +72,9 @@ class CaptureRequests {
   void ring_for(const CaptureRequest& request, const Target& target);
   void make(const CaptureRequest& request, const std::shared_ptr<CaptureRequester>& requester);
   void make_of_others(const CaptureSubject& subject, uint32_t program, uint32_t pid, uint64_t end_nano);
+  // Captures what is not captured yet of the trace; nobody waits for an answer.
+  void make_missing(const CaptureRequest& request, const TimeWindow& window);
+  void look_again(const CaptureRequest& request, const TimeWindow& window);
   void make(std::span<const Target> targets, const CaptureRequest& request,
             const std::shared_ptr<CaptureRequester>& requester);
   // Returns the processes without a new hold: theirs is held already, or there are too many.

@@ -104,6 +104,28 @@ TEST_F(OtherProcessesTest, OfWhatIsCapturedTheOthersOfThisNodeAreCapturedToo) {
   EXPECT_EQ(captures_.captures.size(), 2u) << "each once";
 }
 
+// The agent reads a program's spans some hundred milliseconds after they end.
+TEST_F(OtherProcessesTest, ASpanThatBecomesKnownJustAfterTheCaptureIsCapturedToo) {
+  begin_with_two_programs();
+  const uint64_t start = begun_nano_;
+  finish_span(72, start - 1 * kMilli, 2);
+  ASSERT_TRUE(until_captures(1));
+  finish_stock_span(71, start);
+  ASSERT_TRUE(until_captures(2));
+  EXPECT_EQ(captures_.captures[1].begin.service, "stock");
+  EXPECT_EQ(captures_.captures[1].begin.trigger, CaptureTrigger::kRemote);
+  EXPECT_EQ(captures_.texts(1), std::vector<std::string>{"here"});
+}
+
+TEST_F(OtherProcessesTest, ASpanThatBecomesKnownJustAfterARequestIsCapturedToo) {
+  begin_with_two_programs();
+  const uint64_t start = begun_nano_;
+  EXPECT_EQ(ask(request_).skipped, "this node has nothing of it");
+  finish_stock_span(71, start);
+  ASSERT_TRUE(until_captures(1));
+  EXPECT_EQ(captures_.captures[0].begin.service, "stock");
+}
+
 TEST_F(OtherProcessesTest, AnOverdueSpansRestIsThatOfTheOthersToo) {
   begin_with_two_programs();
   threshold(50 * kMilli);
