@@ -153,7 +153,12 @@ Result<AgentMessage> read(const v1::CaptureBegin& message) {
 }
 
 Result<AgentMessage> read(const v1::SlowTrace& message) {
-  SlowTrace trace{.trace_id = {}, .operation = name_text_of(message.operation()), .hold_nano = message.hold_nano()};
+  SlowTrace trace{.trace_id = {},
+                  .operation = name_text_of(message.operation()),
+                  .hold_nano = message.hold_nano(),
+                  .start_unix_nano = message.start_unix_nano(),
+                  .end_unix_nano = message.end_unix_nano(),
+                  .clock = read_clock(message)};
   if (!read_id(message.trace_id(), trace.trace_id) || trace.trace_id.is_zero()) {
     return invalid("a SlowTrace has a trace id of 16 bytes, not all of them zero");
   }
@@ -389,9 +394,13 @@ std::string encode(const CaptureBegin& begin) {
 
 std::string encode(const SlowTrace& trace) {
   v1::AgentMessage message;
-  message.mutable_slow_trace()->set_trace_id(bytes_of(trace.trace_id));
-  message.mutable_slow_trace()->set_operation(name_text_of(trace.operation));
-  message.mutable_slow_trace()->set_hold_nano(trace.hold_nano);
+  v1::SlowTrace& out = *message.mutable_slow_trace();
+  out.set_trace_id(bytes_of(trace.trace_id));
+  out.set_operation(name_text_of(trace.operation));
+  out.set_hold_nano(trace.hold_nano);
+  out.set_start_unix_nano(trace.start_unix_nano);
+  out.set_end_unix_nano(trace.end_unix_nano);
+  write_clock(trace.clock, out);
   return message.SerializeAsString();
 }
 

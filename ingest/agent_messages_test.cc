@@ -309,11 +309,15 @@ TEST(AgentMessages, APartIsItsHeadAndItsBytes) {
 // ---- slow traces
 
 TEST(AgentMessages, ASlowTraceComesBack) {
-  Result<SlowTrace> back = read<SlowTrace>(encode(SlowTrace{filled<TraceId>(3), "GET /cart", 95}));
+  Result<SlowTrace> back =
+      read<SlowTrace>(encode(SlowTrace{filled<TraceId>(3), "GET /cart", 95, 10, 20, ClockOffset{-7, 1}}));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->trace_id, filled<TraceId>(3));
   EXPECT_EQ(back->operation, "GET /cart");
   EXPECT_EQ(back->hold_nano, 95u);
+  EXPECT_EQ(back->start_unix_nano, 10u);
+  EXPECT_EQ(back->end_unix_nano, 20u);
+  EXPECT_EQ(back->clock->offset_nano, -7);
   EXPECT_FALSE(read<SlowTrace>(encode(SlowTrace{})).ok()) << "of no trace";
 }
 

@@ -87,7 +87,10 @@ struct CaptureBegin {
 struct SlowTrace {
   TraceId trace_id;
   std::string operation;
-  uint64_t hold_nano = 0;  // for how long
+  uint64_t hold_nano = 0;        // for how long
+  uint64_t start_unix_nano = 0;  // of the request's capture, by the agent's clock; 0: unknown
+  uint64_t end_unix_nano = 0;
+  std::optional<ClockOffset> clock;
 };
 
 // A trace that triggered a capture which the agent does not have.

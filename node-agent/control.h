@@ -64,7 +64,8 @@ class CaptureOutbox {
   virtual LocalInstant mark() = 0;
   // Calls `done` at most once, later, on the loop: not after destruction, nor for what Uplink::finish() gives up.
   virtual void send(OutgoingCapture capture, std::function<void(CaptureFate)> done) = 0;
-  // Dropped while the collector is away: later, other nodes have nothing left to hold.
+  // Dropped while the collector is away: later, other nodes have nothing left to hold. Sent with the clock offset of
+  // now.
   virtual void announce(ingest::SlowTrace trace) = 0;
   // Reports traces that are not captured. False: the collector is away, and the caller may try again. Reports are not
   // acknowledged: those in transit when the stream ends are lost.

@@ -27,6 +27,8 @@ CaptureRequest hold_request(const std::string& host_name, const ingest::SlowTrac
   request.trace_id = trace.trace_id;
   request.reason = "among the slowest on " + host_name + ": " + trace.operation;
   request.hold_nano = trace.hold_nano;
+  request.start_unix_nano = corrected_unix_nano(trace.start_unix_nano, trace.clock);
+  request.end_unix_nano = corrected_unix_nano(trace.end_unix_nano, trace.clock);
   return request;
 }
 

@@ -339,7 +339,7 @@ TEST_F(ControlLoopTest, AgentsThatDoNotKnowHoldsAreNotToldToHold) {
 
 TEST_F(ControlLoopTest, TheOthersHoldWhatMayBeAmongTheSlowest) {
   for (char node : {'a', 'b', 'c'}) nodes_.connect(node);
-  const ingest::SlowTrace slow{info('t').trace_id, "GET /cart", 95};
+  const ingest::SlowTrace slow{info('t').trace_id, "GET /cart", 95, 1000, 2000, ClockOffset{-7, 1}};
   loop().slow_trace(node_id('a'), slow);
   EXPECT_TRUE(nodes_.take('a').empty());
   for (char node : {'b', 'c'}) {
@@ -350,6 +350,8 @@ TEST_F(ControlLoopTest, TheOthersHoldWhatMayBeAmongTheSlowest) {
     EXPECT_EQ(request.trigger(), wire::CAPTURE_TRIGGER_REMOTE);
     EXPECT_EQ(request.trace_id(), std::string(16, 't'));
     EXPECT_EQ(request.reason(), "among the slowest on host-a: GET /cart");
+    EXPECT_EQ(request.start_unix_nano(), 993u);
+    EXPECT_EQ(request.end_unix_nano(), 1993u);
   }
   loop().slow_trace(node_id('b'), slow);
   for (char node : {'a', 'b', 'c'}) EXPECT_TRUE(nodes_.take(node).empty()) << "once per trace";

@@ -36,7 +36,7 @@ class ProvisionalCapturesTest : public CaptureWorkerTest {
         ProvisionalCaptures::Surroundings{
             .find_program = [](uint32_t serial) { return program_of(serial, user_of(serial)); },
             .announce =
-                [this](const CaptureSubject& subject, uint32_t, uint64_t hold_nano) {
+                [this](const CaptureSubject& subject, const ProgramWindow&, uint64_t hold_nano) {
                   announced_.push_back(subject.trace_id.bytes[0]);
                   held_for_nano_ = hold_nano;
                 },

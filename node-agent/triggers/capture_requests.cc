@@ -76,7 +76,8 @@ void CaptureRequests::capture(CaptureRequest request, std::function<void(Capture
   requester->respond = std::move(answer);
   if (request.trigger != CaptureTrigger::kRemote) request.trigger = CaptureTrigger::kRequested;
   if (request.hold_nano > 0) {
-    for (const auto& program : hold(request.trace_id, kNoProgram, request.hold_nano))
+    const TimeWindow window = window_of(request, admission_.options(), now_monotonic_nano());
+    for (const auto& program : hold(request.trace_id, {kNoProgram, window}, request.hold_nano))
       requester->skip("process " + std::to_string(program->process.pid) + ": already held, or too many are held");
   } else {
     make(request, requester);
@@ -164,19 +165,20 @@ void CaptureRequests::look_again(const CaptureRequest& request, const TimeWindow
   });
 }
 
-void CaptureRequests::announced(const TraceId& trace_id, uint32_t program, uint64_t hold_nano) {
-  if (host_.programs.all().size() >= 2) (void)hold(trace_id, program, hold_nano);
+void CaptureRequests::announced(const TraceId& trace_id, const ProgramWindow& own, uint64_t hold_nano) {
+  if (host_.programs.all().size() >= 2) (void)hold(trace_id, own, hold_nano);
 }
 
 // ---- kept captures --------------------------------------------------------------------------------------------------
 
 // Candidates of the trace are kept, whichever program they belong to. Of other windows, what is missing is held.
-std::vector<std::shared_ptr<const WatchedProgram>> CaptureRequests::hold(const TraceId& trace_id, uint32_t besides,
+std::vector<std::shared_ptr<const WatchedProgram>> CaptureRequests::hold(const TraceId& trace_id,
+                                                                         const ProgramWindow& asking,
                                                                          uint64_t hold_nano) {
   const uint64_t now_nano = now_monotonic_nano();
   const uint64_t until_nano = now_nano + std::min(hold_nano, HeldTraces::kLongestNano);
-  const std::vector<ProgramWindow> kept = host_.provisional.hold(trace_id, besides, until_nano);
-  std::vector<Target> targets = targets_of({.trace_id = trace_id}, {}, now_nano);
+  const std::vector<ProgramWindow> kept = host_.provisional.hold(trace_id, asking.program, until_nano);
+  std::vector<Target> targets = targets_of({.trace_id = trace_id}, asking.window, now_nano);
   (void)leave_out(targets, kept, now_nano);
   std::vector<std::shared_ptr<const WatchedProgram>> refused;
   for (const Target& target : targets) {

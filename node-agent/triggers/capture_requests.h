@@ -53,7 +53,7 @@ class CaptureRequests {
   // Call when a capture is sent. Later, the trace's other processes are captured, unless it answers a request itself.
   void sent(const CaptureSubject& subject, const MadeContent& content);
   // A request of this program may be among the slowest: holds captures of the trace's other processes.
-  void announced(const TraceId& trace_id, uint32_t program, uint64_t hold_nano);
+  void announced(const TraceId& trace_id, const ProgramWindow& own, uint64_t hold_nano);
   // Sends a held capture, also one that was requested while it was being made. Returns its id.
   CaptureId send_held(const TraceId& trace_id, const MadeContent& content, const std::string& reason);
   // A window that counts as captured gets no capture, so that a later request may capture it.
@@ -77,8 +77,9 @@ class CaptureRequests {
   void look_again(const CaptureRequest& request, const TimeWindow& window);
   void make(std::span<const Target> targets, const CaptureRequest& request,
             const std::shared_ptr<CaptureRequester>& requester);
-  // Returns the processes without a new hold: theirs is held already, or there are too many.
-  std::vector<std::shared_ptr<const WatchedProgram>> hold(const TraceId& trace_id, uint32_t besides,
+  // Returns the processes without a new hold: theirs is held already, or there are too many. `asking`: the program
+  // whose request it is, and the window to hold; zeros: unknown.
+  std::vector<std::shared_ptr<const WatchedProgram>> hold(const TraceId& trace_id, const ProgramWindow& asking,
                                                           uint64_t hold_nano);
   // False: nothing of the trace was kept.
   bool send_kept(const CaptureRequest& request, CaptureRequester& requester);

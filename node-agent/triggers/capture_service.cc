@@ -34,8 +34,8 @@ CaptureService::CaptureService(boost::asio::io_context& loop, const CaptureServi
       provisional_(
           options_.provisional, admission_,
           {.find_program = [this](uint32_t serial) { return programs_.find(serial); },
-           .announce = [this](const CaptureSubject& subject, uint32_t program,
-                              uint64_t hold_nano) { announce(subject, program, hold_nano); },
+           .announce = [this](const CaptureSubject& subject, const ProgramWindow& window,
+                              uint64_t hold_nano) { announce(subject, window, hold_nano); },
            .send = [this](const CaptureSubject& subject, const MadeContent& content) { send(subject, content); },
            .hand_on = [this](const ProvisionalCaptures::HandedOn& handed_on) { hold(handed_on); },
            .not_made = take_back_of()}),
@@ -159,9 +159,15 @@ void CaptureService::skipped(const CaptureJob& job, SkipReason reason) {
   requests_.settle(job, reason);
 }
 
-void CaptureService::announce(const CaptureSubject& subject, uint32_t program, uint64_t hold_nano) {
-  outbox_.announce({.trace_id = subject.trace_id, .operation = subject.operation, .hold_nano = hold_nano});
-  requests_.announced(subject.trace_id, program, hold_nano);
+void CaptureService::announce(const CaptureSubject& subject, const ProgramWindow& own, uint64_t hold_nano) {
+  TickTimes times = times_.copy();
+  const auto unix_nano = [&](uint64_t nano) { return times.unix_nano(pool::Clock::kMonotonic, nano); };
+  outbox_.announce({.trace_id = subject.trace_id,
+                    .operation = subject.operation,
+                    .hold_nano = hold_nano,
+                    .start_unix_nano = unix_nano(own.window.begin_nano),
+                    .end_unix_nano = unix_nano(own.window.end_nano)});
+  requests_.announced(subject.trace_id, own, hold_nano);
 }
 
 void CaptureService::hold(const ProvisionalCaptures::HandedOn& handed_on) {

@@ -67,7 +67,7 @@ class CaptureService : public ControlHandler, public AgentObserver, private Prog
   void use(std::shared_ptr<const Thresholds> current);
   void made(CaptureWorker::Outcome outcome);
   void skipped(const CaptureJob& job, SkipReason reason);
-  void announce(const CaptureSubject& subject, uint32_t program, uint64_t hold_nano);
+  void announce(const CaptureSubject& subject, const ProgramWindow& own, uint64_t hold_nano);
   void hold(const ProvisionalCaptures::HandedOn& handed_on);
   void report_skipped(uint64_t now_nano);
   void send(const CaptureSubject& subject, const MadeContent& content);

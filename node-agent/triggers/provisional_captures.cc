@@ -383,7 +383,7 @@ void ProvisionalCaptures::became_made(Candidates::iterator at, const ContentPtr&
   candidate.program.reset();
   if (!candidate.is_chosen) {
     if (!candidate.subject.trace_id.is_zero()) {
-      surroundings_.announce(candidate.subject, candidate.serial, hold_nano(candidate));
+      surroundings_.announce(candidate.subject, candidate.window(), hold_nano(candidate));
     }
     return;
   }

@@ -45,7 +45,7 @@ class ProvisionalCaptures {
   struct Surroundings {
     std::function<ProgramPtr(uint32_t serial)> find_program;  // its current state; null: it is gone
     // A capture was made: the other processes of its trace are to hold theirs for this time.
-    std::function<void(const CaptureSubject&, uint32_t program, uint64_t hold_nano)> announce;
+    std::function<void(const CaptureSubject&, const ProgramWindow&, uint64_t hold_nano)> announce;
     // Sends a capture that was chosen.
     std::function<void(const CaptureSubject&, const MadeContent&)> send;
     std::function<void(const HandedOn&)> hand_on;

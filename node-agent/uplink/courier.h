@@ -55,7 +55,7 @@ class Courier {
   void send(OutgoingCapture capture, std::function<void(CaptureFate)> done);
   // The current instant, for what is made now and sent later.
   LocalInstant mark() { return steps_.mark(surroundings_.instant()); }
-  void announce(const ingest::SlowTrace& trace);
+  void announce(ingest::SlowTrace trace);
   bool report_skipped(const ingest::SkippedCaptures& skipped);
   // Does what is due. To be called at least ten times a second.
   void tick();

@@ -28,7 +28,8 @@ void Courier::progressed(const ingest::CaptureProgress& progress) {
   pump_captures();
 }
 
-void Courier::announce(const ingest::SlowTrace& trace) {
+void Courier::announce(ingest::SlowTrace trace) {
+  trace.clock = estimator_.at(surroundings_.instant());
   if (link_ && welcome_) link_->answer(encode(trace));
 }
 

@@ -156,7 +156,7 @@ void Uplink::send(OutgoingBatch batch, std::function<void(Outcome)> done) {
 }
 
 void Uplink::announce(ingest::SlowTrace trace) {
-  impl_->courier->announce(trace);
+  impl_->courier->announce(std::move(trace));
 }
 
 bool Uplink::report_skipped(const ingest::SkippedCaptures& skipped) {
