@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "query/timeline/recorded_time.h"
+
 namespace fathom::query {
 
 namespace {
@@ -22,15 +24,13 @@ class ToldTime {
     last_nano_ = std::max(last_nano_, window.to_nano);
   }
 
-  uint64_t last_nano() const { return last_nano_; }
-
-  // What is before `begin_nano`, no later window meets either.
-  std::vector<StateWindow> within(uint64_t begin_nano, uint64_t end_nano, Meter& meter) {
-    while (!told_.empty() && told_.begin()->second < begin_nano) told_.erase(told_.begin());
-    std::vector<StateWindow> within;
+  // What is before the window's begin, no later window meets either.
+  ToldWindows within(const capture::Capture& content, Meter& meter) {
+    while (!told_.empty() && told_.begin()->second < content.begin_nano) told_.erase(told_.begin());
+    ToldWindows within{.last_nano = last_nano_};
     for (auto [from, to] : told_) {
-      if (from > end_nano || !meter.spend(2 * sizeof(StateWindow))) break;
-      within.push_back({from, to});
+      if (from > content.end_nano || !meter.spend(2 * sizeof(StateWindow))) break;
+      within.windows.push_back({from, to});
     }
     return within;
   }
@@ -38,6 +38,23 @@ class ToldTime {
  private:
   std::map<uint64_t, uint64_t> told_;  // from, to
   uint64_t last_nano_ = 0;
+};
+
+// What the captures until now have told, by kind.
+struct TimeTold {
+  ToldTime events, all_events, kernel, calls;
+
+  // Fills in what `part` need not tell, and adds what it tells.
+  void tell(CapturePart& part, Meter& meter) {
+    const capture::Capture& content = part.content();
+    part.events = events.within(content, meter);
+    part.kernel = kernel.within(content, meter);
+    part.calls = calls.within(content, meter);
+    events.add(complete_events(content));
+    all_events.add(complete_events(content));
+    kernel.add(part.window());
+    if (has_system_calls(content)) calls.add(part.window());
+  }
 };
 
 std::vector<StateWindow> without(StateWindow window, const std::vector<StateWindow>& told) {
@@ -92,34 +109,39 @@ StateInterval cut(StateInterval state, const StateWindow& window) {
 }  // namespace
 
 StateWindow CapturePart::window() const {
-  const capture::Capture& c = content();
-  if (c.kernel_complete_from_nano == 0) return {};
-  return {std::max(c.kernel_complete_from_nano, c.begin_nano), c.end_nano};
+  return complete_kernel(content());
 }
 
-bool CapturePart::is_new_of_kernel(uint64_t nano) const {
-  if (nano < content().begin_nano) return nano > kernel_after_nano;
-  auto behind = std::ranges::upper_bound(told, nano, {}, &StateWindow::from_nano);
-  return behind == told.begin() || nano > std::prev(behind)->to_nano;
+bool ToldWindows::has(uint64_t nano) const {
+  auto behind = std::ranges::upper_bound(windows, nano, {}, &StateWindow::from_nano);
+  return behind != windows.begin() && nano <= std::prev(behind)->to_nano;
+}
+
+bool CapturePart::is_new(uint64_t nano) const {
+  const StateWindow complete = complete_events(content());
+  const bool is_complete = nano >= complete.from_nano && nano <= complete.to_nano;
+  return !(is_complete ? events : all_events).has(nano);
+}
+
+bool CapturePart::is_new_of_kernel(uint64_t nano, const ToldWindows& told) const {
+  return nano < content().begin_nano ? nano > told.last_nano : !told.has(nano);
 }
 
 Result<std::vector<CapturePart>> parts_of(const Timeline& timeline, const TimelineProcess& process,
                                           const TimelineScope& scope, Meter& meter) {
   std::vector<CapturePart> parts;
   parts.reserve(process.captures.size());
-  ToldTime told;
-  uint64_t after_nano = 0;
+  TimeTold told;
   for (size_t c : process.captures) {
-    CapturePart& part = parts.emplace_back(timeline.captures[c], after_nano, told.last_nano());
-    const capture::Capture& content = part.content();
-    part.told = told.within(content.begin_nano, content.end_nano, meter);
-    part.fresh = without(part.window(), part.told);
-    part.sets = marks_of(content, timeline.trace_id, scope, meter);
-    part.processors = ProcessorUse(content, meter);
+    CapturePart& part = parts.emplace_back(timeline.captures[c]);
+    told.tell(part, meter);
+    part.fresh = without(part.window(), part.kernel.windows);
+    part.sets = marks_of(part.content(), timeline.trace_id, scope, meter);
+    part.processors = ProcessorUse(part.content(), meter);
     if (!meter.going_on()) return meter.result().error();
-    after_nano = std::max(after_nano, content.end_nano);
-    told.add(part.window());
   }
+  for (CapturePart& part : parts) part.all_events = told.all_events.within(part.content(), meter);
+  if (!meter.going_on()) return meter.result().error();
   return parts;
 }
 

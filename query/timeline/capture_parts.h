@@ -1,7 +1,8 @@
 // CapturePart: the part of a capture that earlier captures of the same process do not have.
 //
-// Rules: a program's event is listed from the first capture whose window has it; kernel events from the first capture
-// that has them completely. A capture without kernel events, or whose begin was overwritten, hides none of others.
+// Rules: each kind of events is listed from the first capture that has them completely: the program's events, kernel
+// events, and system calls, which some captures lack. Of a time that no capture has completely, each capture lists what
+// it has (event_union.h). A capture that lacks a kind, or whose begin was overwritten, hides none of other captures.
 // Thread safety: plain values. Ownership: views into the timeline's captures. Units: nanoseconds of the node's
 // CLOCK_MONOTONIC.
 #pragma once
@@ -22,20 +23,33 @@ struct SetMark {
   const capture::SpanRef* other_span = nullptr;  // then, or where no trace was asked for: the first one
 };
 
+// The time of which other captures have told one kind of events.
+struct ToldWindows {
+  std::vector<StateWindow> windows = {};  // without gaps: [from, to], ascending, those that meet the capture's window
+  uint64_t last_nano = 0;                 // the end of the last one, also of those before the capture's window
+
+  bool has(uint64_t nano) const;
+};
+
 struct CapturePart {
   const TimelineCapture& capture;
-  uint64_t after_nano = 0;              // earlier captures have told the program's events until here
-  uint64_t kernel_after_nano = 0;       // and the kernel's, if with gaps
-  std::vector<StateWindow> told = {};   // these are without gaps: [from, to], ascending, those that meet the window
-  std::vector<StateWindow> fresh = {};  // the window without them
+  ToldWindows events = {};              // of the program, by earlier captures
+  ToldWindows all_events = {};          // by all captures, also by this one
+  ToldWindows kernel = {};              // by earlier captures
+  ToldWindows calls = {};               // by earlier captures that have system calls
+  std::vector<StateWindow> fresh = {};  // the window without `kernel`
   std::vector<SetMark> sets = {};       // of each set of the capture
   ProcessorUse processors = {};         // by the threads of the process
 
   const capture::Capture& content() const { return *capture.content; }
   // Of what the kernel said all is there; nothing: it said nothing.
   StateWindow window() const;
-  bool is_new(uint64_t nano) const { return nano > after_nano; }
-  bool is_new_of_kernel(uint64_t nano) const;
+  bool is_new(uint64_t nano) const;
+  bool is_new_of_kernel(uint64_t nano) const { return is_new_of_kernel(nano, kernel); }
+  bool is_new_call(uint64_t end_nano) const { return is_new_of_kernel(end_nano, calls); }
+
+ private:
+  bool is_new_of_kernel(uint64_t nano, const ToldWindows& told) const;
 };
 
 // By begin of their windows. Errors: the budget's.

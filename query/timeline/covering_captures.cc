@@ -23,11 +23,7 @@ constexpr size_t kPageRows = 100;
 constexpr uint64_t kShareOfSearch = 4;
 constexpr uint64_t kOriginBytes = 256;  // estimated size in a set
 
-struct Period {
-  uint64_t begin_nano = UINT64_MAX;
-  uint64_t end_nano = 0;
-};
-using Periods = std::map<Origin, Period>;
+using PeriodsOfOrigins = std::map<Origin, Period>;
 
 void widen(Period& period, const store::StoredSpan& stored) {
   const uint64_t begin_nano = corrected_start_unix_nano(stored);
@@ -36,8 +32,9 @@ void widen(Period& period, const store::StoredSpan& stored) {
 }
 
 // `beyond`: gets the processes above the limit.
-Result<Periods> periods_of(const store::StoredTrace& trace, std::set<Origin>& beyond, store::QueryBudget& budget) {
-  Periods periods;
+Result<PeriodsOfOrigins> periods_of(const store::StoredTrace& trace, std::set<Origin>& beyond,
+                                    store::QueryBudget& budget) {
+  PeriodsOfOrigins periods;
   for (const store::StoredSpan& stored : trace.spans) {
     Origin origin = origin_of(stored);
     if (periods.size() < kMostCoveredProcesses || periods.contains(origin)) {
@@ -61,16 +58,6 @@ bool overlaps(const StoredCapture& capture, const Period& period) {
   return capture.info.start_unix_nano < period.end_nano && capture.info.end_unix_nano > period.begin_nano;
 }
 
-// The rest of the period after the captures that cover its begin.
-Period uncovered(Period period, std::vector<StoredCapture> captures) {
-  std::ranges::sort(captures, {}, [](const StoredCapture& capture) { return capture.info.start_unix_nano; });
-  for (const StoredCapture& capture : captures) {
-    if (capture.info.start_unix_nano > period.begin_nano) continue;
-    period.begin_nano = std::max(period.begin_nano, capture.info.end_unix_nano);
-  }
-  return period;
-}
-
 // Prefers captures that cover the period's begin, and of these the one that ends last; else the one that starts first.
 bool is_better(const store::CaptureInfo& one, const store::CaptureInfo& best, uint64_t begin_nano) {
   const bool has = one.start_unix_nano <= begin_nano, best_has = best.start_unix_nano <= begin_nano;
@@ -80,7 +67,7 @@ bool is_better(const store::CaptureInfo& one, const store::CaptureInfo& best, ui
 
 class Search {
  public:
-  Search(const Stores& stores, const std::vector<StoredCapture>& own, store::QueryBudget& budget)
+  Search(const Stores& stores, const std::vector<TimelineCapture>& own, store::QueryBudget& budget)
       : stores_(stores),
         own_(own),
         budget_(budget),
@@ -98,11 +85,16 @@ class Search {
       return capture.info.node_name == origin.host;
     });
     const auto is_its = [&](const StoredCapture& capture) { return is_of(capture, origin, host_is_known); };
-    std::vector<StoredCapture> having, others;
-    std::ranges::copy_if(own_, std::back_inserter(having), is_its);
+    CoveredProcess& process = result_.processes.try_emplace(origin, CoveredProcess{whole, {}}).first->second;
+    for (const TimelineCapture& capture : own_) {
+      if (is_its(capture.stored)) process.recorded.add(capture);
+    }
+    std::vector<StoredCapture> others;
     std::ranges::copy_if(all, std::back_inserter(others),
                          [&](const StoredCapture& capture) { return is_its(capture) && !is_known(capture); });
-    cover(origin, uncovered(whole, having), others);
+    size_t left = kMostExtraCaptures;
+    for (const Period& period : process.recorded.missing(whole)) left = cover(origin, period, left, others);
+    add_requested(origin, whole, others);
     return {};
   }
   CoveringCaptures take() { return std::move(result_); }
@@ -117,13 +109,24 @@ class Search {
     bool failed = false;
   };
 
-  void cover(const Origin& origin, Period period, std::vector<StoredCapture>& others) {
-    for (size_t i = 0; i < kMostExtraCaptures && period.begin_nano < period.end_nano; ++i) {
+  // Returns how many captures may still be added.
+  size_t cover(const Origin& origin, Period period, size_t left, std::vector<StoredCapture>& others) {
+    for (; left > 0 && !period.is_empty(); --left) {
       auto next = best_for(period, others);
-      if (next == others.end()) return;
+      if (next == others.end()) break;
       period.begin_nano = next->info.end_unix_nano;
       result_.found.push_back({std::move(*next), origin});
       others.erase(next);
+    }
+    return left;
+  }
+  void add_requested(const Origin& origin, const Period& whole, std::vector<StoredCapture>& others) {
+    size_t left = kMostExtraCaptures;
+    for (StoredCapture& other : others) {
+      const bool is_requested = other.info.trigger == CaptureTrigger::kRequested && !other.damaged;
+      if (!is_requested || !overlaps(other, whole)) continue;
+      if (left-- == 0) return;
+      result_.found.push_back({std::move(other), origin});
     }
   }
   static std::vector<StoredCapture>::iterator best_for(const Period& period, std::vector<StoredCapture>& captures) {
@@ -137,7 +140,8 @@ class Search {
 
   bool is_known(const StoredCapture& capture) const {
     const auto is_same = [&](const StoredCapture& other) { return other.info.id == capture.info.id; };
-    return std::ranges::any_of(own_, is_same) || std::ranges::any_of(result_.found, is_same, &CoveringCapture::stored);
+    return std::ranges::any_of(own_, is_same, &TimelineCapture::stored) ||
+           std::ranges::any_of(result_.found, is_same, &CoveringCapture::stored);
   }
 
   static Subject subject_of(const Origin& origin) {
@@ -188,7 +192,7 @@ class Search {
   }
 
   const Stores& stores_;
-  const std::vector<StoredCapture>& own_;
+  const std::vector<TimelineCapture>& own_;
   store::QueryBudget& budget_;
   store::QueryBudget share_;
   uint64_t paid_bytes_ = 0;
@@ -199,10 +203,10 @@ class Search {
 }  // namespace
 
 Result<CoveringCaptures> covering_captures(const Stores& stores, const store::StoredTrace& trace,
-                                           const std::vector<StoredCapture>& own, store::QueryBudget& budget) {
+                                           const std::vector<TimelineCapture>& own, store::QueryBudget& budget) {
   if (stores.captures == nullptr) return CoveringCaptures{};
   std::set<Origin> beyond;
-  Result<Periods> periods = periods_of(trace, beyond, budget);
+  Result<PeriodsOfOrigins> periods = periods_of(trace, beyond, budget);
   if (!periods) return periods.error();
   Search search(stores, own, budget);
   for (const auto& [origin, period] : *periods) {

@@ -17,6 +17,7 @@ using testing::kSampleStart;
 using testing::sample_capture;
 using testing::sample_capture_id;
 using testing::sample_capture_info;
+using testing::sample_monotonic;
 using testing::sample_span_id;
 using testing::sample_trace_id;
 using testing::SampleTimeline;
@@ -55,14 +56,44 @@ class CoveringCapturesTest : public ::testing::Test {
   }
   // A capture of another request.
   void add_capture(uint64_t number, uint64_t begin_ms, uint64_t end_ms, uint32_t pid = kPid) {
-    store::CaptureInfo info = sample_capture_info(number);
-    info.trace_id = sample_trace_id(number);
+    store::CaptureInfo info = info_of(number, begin_ms, end_ms);
     info.pid = pid;
-    info.start_unix_nano = kSampleStart + begin_ms * kMilli;
-    info.end_unix_nano = kSampleStart + end_ms * kMilli;
-    capture::Capture content = sample_capture();
+    capture::Capture content = content_of(begin_ms, end_ms);
     content.pid = pid;
     sample_.add_capture(info, capture::encode(content));
+  }
+  // A capture that a user requested.
+  void add_requested(uint64_t number, const capture::Capture& content, uint64_t begin_ms, uint64_t end_ms) {
+    store::CaptureInfo info = info_of(number, begin_ms, end_ms);
+    info.trace_id = {};
+    info.trigger = CaptureTrigger::kRequested;
+    sample_.add_capture(info, capture::encode(content));
+  }
+  static store::CaptureInfo info_of(uint64_t number, uint64_t begin_ms, uint64_t end_ms) {
+    store::CaptureInfo info = sample_capture_info(number);
+    info.trace_id = sample_trace_id(number);
+    info.pid = kPid;
+    info.start_unix_nano = kSampleStart + begin_ms * kMilli;
+    info.end_unix_nano = kSampleStart + end_ms * kMilli;
+    return info;
+  }
+  // Has all events of its window.
+  static capture::Capture content_of(uint64_t begin_ms, uint64_t end_ms) {
+    capture::Capture content = sample_capture();
+    content.pid = kPid;
+    content.begin_nano = sample_monotonic(begin_ms * 1000);
+    content.end_nano = sample_monotonic(end_ms * 1000);
+    content.events_complete_from_nano = content.kernel_complete_from_nano = content.begin_nano;
+    return content;
+  }
+  static capture::Capture without_calls(capture::Capture content) {
+    for (capture::Thread& thread : content.threads) std::erase_if(thread.kernel_events, is_system_call);
+    return content;
+  }
+  static capture::Capture without_kernel(capture::Capture content) {
+    content.kernel_complete_from_nano = 0;
+    for (capture::Thread& thread : content.threads) thread.kernel_events.clear();
+    return content;
   }
   std::vector<store::CaptureId> captures_of_request() {
     store::QueryBudget budget;
@@ -119,6 +150,34 @@ TEST_F(CoveringCapturesTest, WhatItsOwnHaveIsNotAskedForAgain) {
   add_capture(kTrace, 90, 310);
   add_capture(50, 0, 400);
   EXPECT_EQ(captures_of_request(), Ids{sample_capture_id(kTrace)});
+}
+
+TEST_F(CoveringCapturesTest, ARequestedCaptureWithSystemCallsIsUsedIfItsOwnHasNone) {
+  add_request(100, 300);
+  sample_.add_capture(info_of(kTrace, 90, 310), capture::encode(without_calls(content_of(90, 310))));
+  add_requested(50, content_of(0, 200), 0, 200);
+  add_requested(51, without_calls(content_of(0, 400)), 0, 400);
+  add_requested(52, content_of(310, 400), 310, 400);
+  EXPECT_EQ(captures_of_request(), (Ids{sample_capture_id(kTrace), sample_capture_id(50)}))
+      << "others have nothing that is missing";
+}
+
+TEST_F(CoveringCapturesTest, AnotherCaptureIsUsedIfItsOwnLacksKernelEvents) {
+  add_request(100, 300);
+  sample_.add_capture(info_of(kTrace, 90, 310), capture::encode(without_kernel(content_of(90, 310))));
+  add_capture(50, 200, 400);
+  sample_.add_capture(info_of(51, 0, 250), capture::encode(without_kernel(content_of(0, 250))));
+  EXPECT_EQ(captures_of_request(), (Ids{sample_capture_id(kTrace), sample_capture_id(50)}));
+}
+
+TEST_F(CoveringCapturesTest, AnotherCaptureIsUsedForEventsThatWereOverwritten) {
+  add_request(100, 300);
+  capture::Capture content = content_of(90, 310);
+  content.events_complete_from_nano = sample_monotonic(200'000);
+  sample_.add_capture(info_of(kTrace, 90, 310), capture::encode(content));
+  add_capture(50, 80, 250);
+  add_capture(51, 210, 400);
+  EXPECT_EQ(captures_of_request(), (Ids{sample_capture_id(kTrace), sample_capture_id(50)}));
 }
 
 TEST_F(CoveringCapturesTest, ASearchThatFailsIsNoReasonToFail) {

@@ -73,10 +73,17 @@ Result<PossibleCapture> opened_within_half(const Stores& stores, StoredCapture s
   return PossibleCapture(with_content(std::move(stored), std::move(content)));
 }
 
+// Adds the capture if it has what the other captures of its process lack. A capture that cannot be decoded is listed
+// with the problem.
+void add_if_needed(Timeline& timeline, TimelineCapture capture, CoveredProcess& process) {
+  if (capture.content && !process.recorded.is_extended_by(capture, process.period)) return;
+  process.recorded.add(capture);
+  timeline.captures.push_back(std::move(capture));
+}
+
 // Adds captures of other requests. The query must not fail because of them.
-Result<> add_covering(const Stores& stores, Timeline& timeline, const std::vector<StoredCapture>& own,
-                      store::QueryBudget& budget) {
-  auto covering = covering_captures(stores, timeline.trace, own, budget);
+Result<> add_covering(const Stores& stores, Timeline& timeline, store::QueryBudget& budget) {
+  auto covering = covering_captures(stores, timeline.trace, timeline.captures, budget);
   if (!covering) return covering.error();
   timeline.captures_left_out = covering->failed_searches;
   timeline.left_out_of = std::move(covering->not_searched);
@@ -84,7 +91,7 @@ Result<> add_covering(const Stores& stores, Timeline& timeline, const std::vecto
     auto capture = opened_within_half(stores, std::move(one.stored), budget);
     if (!capture) return capture.error();
     if (*capture) {
-      timeline.captures.push_back(**std::move(capture));
+      add_if_needed(timeline, **std::move(capture), covering->processes[one.origin]);
     } else {
       ++timeline.captures_left_out;
       timeline.left_out_of.insert(std::move(one.origin));
@@ -146,7 +153,7 @@ Result<Timeline> gather(const Stores& stores, const TimelineQuery& query, store:
     timeline.captures.push_back(*std::move(capture));
   }
   if (query.subject.trace && !query.capture) {
-    if (auto added = add_covering(stores, timeline, *captures, budget); !added) return added.error();
+    if (auto added = add_covering(stores, timeline, budget); !added) return added.error();
   }
   timeline.snapshots = snapshots_of(stores, trace_id);
   sort_into_processes(timeline);

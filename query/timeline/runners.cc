@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "query/timeline/recorded_time.h"
 #include "query/timeline/thread_states.h"
 
 namespace fathom::query {
@@ -10,10 +11,6 @@ namespace fathom::query {
 namespace {
 
 constexpr uint64_t kNearNano = 20'000;
-
-StateWindow kernel_window(const capture::Capture& content) {
-  return {std::max(content.kernel_complete_from_nano, content.begin_nano), content.end_nano};
-}
 
 }  // namespace
 
@@ -25,7 +22,7 @@ Runners::Runners(const Timeline& timeline, const TimelineProcess& process, Meter
 }
 
 Runners::Window Runners::window_of(const TimelineCapture& capture, Meter& meter) {
-  StateWindow window = kernel_window(*capture.content);
+  StateWindow window = complete_kernel(*capture.content);
   Window out{.known = {capture.unix_nano(window.from_nano), capture.unix_nano(window.to_nano)}};
   if (!meter.spend(capture.content->threads.size() * sizeof(Thread))) return out;
   for (const capture::Thread& thread : capture.content->threads) {
@@ -44,7 +41,7 @@ Runners::Thread Runners::thread_of(const TimelineCapture& capture, const capture
   std::vector<uint64_t> ran;
   for (const auto& event : thread.events) ran.push_back(event.monotonic_nano);
   if (!meter.step(events.size() + ran.size())) return out;
-  for (const StateInterval& state : thread_states(events, kernel_window(*capture.content), ran)) {
+  for (const StateInterval& state : thread_states(events, complete_kernel(*capture.content), ran)) {
     if (state.state != ThreadState::kRunning && state.state != ThreadState::kUnknown) continue;
     out.ran.push_back({capture.unix_nano(state.begin_nano), capture.unix_nano(state.end_nano)});
   }

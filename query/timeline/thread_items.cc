@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "query/timeline/capture_parts.h"
+#include "query/timeline/event_union.h"
+#include "query/timeline/recorded_time.h"
 #include "query/timeline/state_index.h"
 #include "query/timeline/syscall_names.h"
 
@@ -17,9 +19,6 @@ namespace {
 using capture::KernelEvent;
 using capture::KernelEventKind;
 
-bool is_call(const KernelEvent& event) {
-  return event.kind == KernelEventKind::kSyscall || event.kind == KernelEventKind::kSyscallUnderWay;
-}
 bool is_fault(const KernelEvent& event) {
   return event.kind == KernelEventKind::kUserFault || event.kind == KernelEventKind::kKernelFault;
 }
@@ -40,18 +39,20 @@ class ThreadFiller {
     if (!thread.name.empty()) out_.name = thread.name;
     std::vector<uint64_t> ran;
     ran.reserve(thread.events.size());
+    std::vector<TimelineEvent> fresh;
     for (const auto& event : thread.events) {
       if (!meter_.step()) return;
-      if (part.is_new(event.monotonic_nano)) add_event(part, thread, event);
+      if (part.is_new(event.monotonic_nano)) fresh.push_back(event_of(part, thread, event));
       ran.push_back(event.monotonic_nano);
     }
+    add_new_events(out_.events, std::move(fresh), meter_);
     std::vector<const KernelEvent*> kernel;
     kernel.reserve(thread.kernel_events.size());
     const uint64_t start_nano = start_of(thread);
     for (const auto& event : thread.kernel_events) {
       if (!meter_.step()) return;
       kernel.push_back(&event);
-      if (is_call(event)) add_call(part, event, start_nano);
+      if (is_system_call(event)) add_call(part, event, start_nano);
       if (is_fault(event)) add_fault(part, event);
     }
     auto states = thread_states(kernel, part.window(), ran);
@@ -69,7 +70,7 @@ class ThreadFiller {
   }
 
  private:
-  void add_event(const CapturePart& part, const capture::Thread& thread, const capture::Event& event) {
+  TimelineEvent event_of(const CapturePart& part, const capture::Thread& thread, const capture::Event& event) {
     TimelineEvent added{
         part.capture.unix_nano(event.monotonic_nano), &part.content(), &thread, &event, {}, false, nullptr};
     if (event.spans < part.sets.size()) {
@@ -78,7 +79,7 @@ class ThreadFiller {
       added.other_span = part.sets[event.spans].other_span;
     }
     if (scope_.wants(added.span_id)) out_.of_trace = true;
-    out_.events.push_back(added);
+    return added;
   }
 
   // 0: it was there before.
@@ -94,7 +95,7 @@ class ThreadFiller {
   }
 
   void add_call(const CapturePart& part, const KernelEvent& event, uint64_t start_nano) {
-    if (!part.is_new_of_kernel(event.end_nano) || is_birth(event, start_nano)) return;
+    if (!part.is_new_call(event.end_nano) || is_birth(event, start_nano)) return;
     bool known = event.monotonic_nano != 0;
     uint64_t from = std::max(part.content().begin_nano, start_nano);
     uint64_t begin = known ? event.monotonic_nano : std::min(from, event.end_nano);

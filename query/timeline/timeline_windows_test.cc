@@ -5,6 +5,7 @@
 
 #include "capture/encode.h"
 #include "query/testing/sample_timeline.h"
+#include "query/timeline/recorded_time.h"
 #include "query/timeline/timeline_query.h"
 
 namespace fathom::query {
@@ -18,6 +19,41 @@ using testing::sample_monotonic;
 using testing::sample_trace_id;
 using testing::SampleTimeline;
 
+uint64_t end_of_event(const capture::KernelEvent& event) {
+  return std::max(event.monotonic_nano, event.end_nano);
+}
+
+// The part of a capture that ends at `end_nano`.
+capture::Capture until(capture::Capture content, uint64_t end_nano) {
+  content.end_nano = end_nano;
+  for (auto& thread : content.threads) {
+    std::erase_if(thread.events, [&](const auto& event) { return event.monotonic_nano > end_nano; });
+    std::erase_if(thread.kernel_events, [&](const auto& event) { return end_of_event(event) > end_nano; });
+  }
+  return content;
+}
+
+capture::Capture without_system_calls(capture::Capture content) {
+  for (auto& thread : content.threads) std::erase_if(thread.kernel_events, is_system_call);
+  return content;
+}
+
+// As another recorder of the kernel's events has them, or another conversion of the program's. What happened when the
+// window began stays there.
+capture::Capture later_by(uint64_t nano, capture::Capture content) {
+  const auto later = [&](uint64_t& at_nano) {
+    if (at_nano > content.kernel_complete_from_nano) at_nano += nano;
+  };
+  for (auto& thread : content.threads) {
+    for (auto& event : thread.events) later(event.monotonic_nano);
+    for (auto& event : thread.kernel_events) {
+      later(event.monotonic_nano);
+      later(event.end_nano);
+    }
+  }
+  return content;
+}
+
 class TimelineWindowsTest : public ::testing::Test {
  protected:
   Timeline built(const TimelineQuery& query) {
@@ -27,6 +63,34 @@ class TimelineWindowsTest : public ::testing::Test {
     return timeline ? *std::move(timeline) : Timeline{};
   }
   static TimelineQuery of_trace(uint64_t n = 1) { return {.subject = {.trace = sample_trace_id(n)}}; }
+  // All of what these captures of one process have.
+  Timeline built_of(const std::vector<capture::Capture>& captures) {
+    const uint64_t trace = next_++;
+    for (const capture::Capture& content : captures) {
+      store::CaptureInfo info = sample_capture_info(next_++);
+      info.trace_id = sample_trace_id(trace);
+      sample_.add_capture(info, capture::encode(content));
+    }
+    TimelineQuery query = of_trace(trace);
+    query.all = true;
+    Timeline timeline = built(query);
+    EXPECT_EQ(timeline.processes.at(0).captures.size(), captures.size());
+    return timeline;
+  }
+  Timeline built_of_sample() { return built({.subject = {.capture = sample_capture_id(1)}, .all = true}); }
+  static void expect_same_items(const Timeline& timeline, const Timeline& expected) {
+    ASSERT_EQ(timeline.processes.at(0).threads.size(), 2u);
+    for (size_t t = 0; t < 2; ++t) {
+      const TimelineThread& thread = timeline.processes[0].threads[t];
+      const TimelineThread& alone = expected.processes.at(0).threads.at(t);
+      EXPECT_EQ(thread.calls.size(), alone.calls.size());
+      EXPECT_EQ(thread.faults.size(), alone.faults.size());
+      EXPECT_EQ(thread.events.size(), alone.events.size());
+      EXPECT_EQ(thread.states.size(), alone.states.size());
+    }
+  }
+
+  uint64_t next_ = 20;
 
   SampleTimeline sample_;
 };
@@ -125,6 +189,48 @@ TEST_F(TimelineWindowsTest, WhatAnEarlierCaptureLacksALaterOneTells) {
       EXPECT_EQ(thread.states.size(), alone.states.size()) << from_nano;
     }
   }
+}
+
+// A slow request, and a capture with system calls that a user requested; the kernel's recorders are two.
+TEST_F(TimelineWindowsTest, SystemCallsThatOneCaptureLacksComeFromTheOther) {
+  const Timeline alone = built_of_sample();
+  const capture::Capture with_calls = later_by(300, sample_capture());
+  for (const int64_t begin_milli : {-2, 2}) {
+    capture::Capture slow = without_system_calls(sample_capture());
+    slow.begin_nano += static_cast<uint64_t>(begin_milli) * kMilli;  // listed first, or last
+    expect_same_items(built_of({slow, with_calls}), alone);
+  }
+}
+
+TEST_F(TimelineWindowsTest, SystemCallsOfAPartOfTheTimeAreAdded) {
+  const Timeline timeline = built_of(
+      {without_system_calls(sample_capture()), until(later_by(300, sample_capture()), sample_monotonic(800'000))});
+  const TimelineThread& thread = timeline.processes.at(0).threads.at(0);
+  ASSERT_EQ(thread.calls.size(), 1u) << "the futex(), but not the read() after it";
+  EXPECT_EQ(thread.calls[0].event->syscall, 202);
+  EXPECT_EQ(thread.waits.sums.at(0).in, "futex");
+  EXPECT_EQ(thread.states.size(), built_of_sample().processes[0].threads[0].states.size());
+}
+
+// Events before 300 ms were overwritten in the capture that begins first.
+TEST_F(TimelineWindowsTest, EventsThatOneCaptureLacksComeFromTheOther) {
+  capture::Capture first = sample_capture();
+  first.begin_nano -= kMilli;
+  first.events_complete_from_nano = sample_monotonic(300'000);
+  for (auto& thread : first.threads) {
+    std::erase_if(thread.events, [&](const auto& event) { return event.monotonic_nano < sample_monotonic(5'000); });
+  }
+  expect_same_items(built_of({first, later_by(5, sample_capture())}), built_of_sample());
+}
+
+// Neither capture has all events, and each has another part.
+TEST_F(TimelineWindowsTest, EventsOfIncompleteCapturesAreListedOnce) {
+  capture::Capture first = sample_capture();
+  first.events_complete_from_nano = first.end_nano;
+  capture::Capture second = later_by(5, first);
+  first.threads[0].events.erase(first.threads[0].events.begin());
+  second.threads[0].events.pop_back();
+  expect_same_items(built_of({first, second}), built_of_sample());
 }
 
 // It came to a processor while the first capture looked, and just runs while only the second one does.
