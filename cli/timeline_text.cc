@@ -214,6 +214,7 @@ class TimelineWriter {
     std::string name = "  thread " + std::to_string(number_of(thread, "tid"));
     if (std::string given = text_of(thread, "name"); !given.empty()) name += " " + printable(given);
     std::string totals = totals_text(thread);
+    if (flag_of(thread, "not_captured")) totals = "the captures have no events of this thread";
     add(name + (totals.empty() ? "" : ": " + totals + processors(thread)) + ended_waits(thread));
     if (array_of(thread, "spans").empty()) {
       for (const std::string& wait : wait_lines(thread)) add("    " + wait, kDim);

@@ -49,6 +49,15 @@ TEST(TimelineText, TheServersDocument) {
   EXPECT_EQ(text, file_text(std::string(FATHOM_TESTDATA) + "/timeline.txt"));
 }
 
+TEST(TimelineText, AThreadOfWhichNothingWasCapturedSaysSo) {
+  const auto text = [](const std::string& member) {
+    return timeline_text(parsed_json(R"({"processes":[{"threads":[{"tid":7)" + member + "}]}]}"), {});
+  };
+  const std::string words = "  thread 7: the captures have no events of this thread\n";
+  EXPECT_NE(text(R"(,"not_captured":true)").find(words), std::string::npos);
+  EXPECT_EQ(text("").find("have no events"), std::string::npos);
+}
+
 TEST(TimelineText, NoLineIsWiderThanTheTerminal) {
   std::istringstream lines(timeline_text(server_document(), {.columns = 60}));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 60u) << line;

@@ -17,6 +17,7 @@ struct NamedThreads {
 
   bool known() const { return end_tid != 0; }
   bool differ() const { return start_tid != end_tid; }
+  bool have(uint32_t tid) const { return tid == start_tid || tid == end_tid; }
 };
 
 NamedThreads named_threads(const store::SpanView& span);

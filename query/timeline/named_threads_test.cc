@@ -78,6 +78,12 @@ class PlacedByNameTest : public ::testing::Test {
     span.attributes = {attributes.begin(), attributes.size()};
     sample_.add_span(span, service, pid);
   }
+  // The worker writes an event under the span.
+  void add_capture_of_span() {
+    capture::Capture content = sample_capture();
+    content.span_sets[2] = {{sample_trace_id(1), sample_span_id(kNumber)}};
+    sample_.add_capture(sample_capture_info(3), capture::encode(content));
+  }
   PlacedSpan placed(size_t process) {
     store::QueryBudget budget;
     auto built = build_timeline(sample_.stores(), {.subject = {.trace = sample_trace_id(1)}}, budget);
@@ -171,12 +177,36 @@ TEST_F(PlacedByNameTest, AThreadThatOnlySpansNameIsNotListedWithoutThem) {
   }
 }
 
-// The capture has the thread's own number, as for a thread in a pid namespace that ended before the capture was made.
-TEST_F(PlacedByNameTest, ACaptureKnowsBetterWhereASpanWasThanANumberThatIsNotCaptured) {
-  capture::Capture content = sample_capture();
-  content.span_sets[2] = {{sample_trace_id(1), sample_span_id(kNumber)}};
-  sample_.add_capture(sample_capture_info(3), capture::encode(content));
+TEST_F(PlacedByNameTest, EventsOfAnotherThreadDoNotMoveASpan) {
+  add_capture_of_span();
   add_span({thread_attribute(kThreadId, kSilent)});
+  EXPECT_EQ(placed(0).tid, kSilent);
+  const auto& threads = timeline_.processes[0].threads;
+  const auto own = std::ranges::find(threads, kSilent, &TimelineThread::tid);
+  const auto worker = std::ranges::find(threads, kWorker, &TimelineThread::tid);
+  EXPECT_FALSE(own->is_captured);
+  ASSERT_NE(worker, threads.end()) << "it worked on the span";
+  EXPECT_TRUE(worker->of_trace);
+  EXPECT_NE(json().find(R"("tid":4800,"name":"","of_trace":true,"not_captured":true)"), std::string::npos);
+}
+
+TEST_F(PlacedByNameTest, ASpanThatWasHandedOnIsNotOnAThirdThread) {
+  add_capture_of_span();
+  add_span({thread_attribute(kThreadId, kSilent), thread_attribute(kStartThreadId, kSilentToo)});
+  EXPECT_EQ(placed(0).tid, kSilent);
+}
+
+TEST_F(PlacedByNameTest, OfTwoNamedThreadsTheOneThatACaptureHasItOn) {
+  add_capture_of_span();
+  add_span({thread_attribute(kThreadId, kFlusher), thread_attribute(kStartThreadId, kWorker)});
+  EXPECT_EQ(placed(0).tid, kWorker);
+}
+
+// In a pid namespace, the capture has the thread's own number if the thread ended before the capture was made.
+TEST_F(PlacedByNameTest, ACaptureKnowsBetterWhereASpanWasThanANumberThatIsNotCaptured) {
+  add_capture_of_span();
+  constexpr int64_t kOwnPid = 7;
+  add_span({thread_attribute(kThreadId, kSilent)}, "checkout", kOwnPid);
   EXPECT_EQ(placed(0).tid, kWorker);
 }
 

@@ -123,19 +123,30 @@ class Placer {
     }
   }
 
-  // A capture may have the program's own number of a thread that had ended; then the capture decides.
   void place_by_name(const StoredSpan& stored) {
     const NamedThreads named = named_threads(stored.span);
     if (!meter_.step(stored.span.attributes.size()) || !named.known()) return;
     const size_t process = process_of(stored);
-    const auto is_captured = [&](uint32_t tid) { return find_thread(timeline_.processes[process], tid) != nullptr; };
-    // A thread that hands a span over goes on with other work.
-    const uint32_t tid = named.end_tid;
     auto [place, fresh] = places_.try_emplace(stored.span.span_id);
-    if (!fresh && (named.differ() || !is_captured(tid))) return;
+    if (!fresh && is_capture_decisive(stored, named, place->second)) return;
     if (fresh) meter_.spend(kMentionBytes);
-    place->second = {process, tid, 0};
-    if (!is_captured(tid)) named_[process].insert(tid);
+    // A thread that hands a span over goes on with other work.
+    place->second = {process, named.end_tid, 0};
+    if (!is_captured(process, named.end_tid)) named_[process].insert(named.end_tid);
+  }
+
+  bool is_captured(size_t process, uint32_t tid) { return find_thread(timeline_.processes[process], tid) != nullptr; }
+
+  // Other threads may write events under a span, so a capture decides only between the threads that the span names. In
+  // a pid namespace, a capture may have the program's own number of a thread that had ended: then any thread may be it.
+  bool is_capture_decisive(const StoredSpan& stored, const NamedThreads& named, const Place& place) {
+    if (has_node_numbers(stored)) return named.differ() && named.have(place.tid);
+    return named.differ() || !is_captured(place.process, named.end_tid);
+  }
+
+  // True if the process's own number is the node's, so that it is in the node's pid namespace.
+  bool has_node_numbers(const StoredSpan& stored) {
+    return origin_of(stored).pid == std::to_string(timeline_.processes[process_of(stored)].pid);
   }
 
   // Threads that spans name but no capture knows.
@@ -143,7 +154,7 @@ class Placer {
     for (const auto& [process, tids] : named_) {
       if (!meter_.spend(tids.size() * sizeof(TimelineThread))) return;
       std::vector<TimelineThread>& threads = timeline_.processes[process].threads;
-      for (uint32_t tid : tids) threads.push_back({.tid = tid});
+      for (uint32_t tid : tids) threads.push_back({.tid = tid, .is_captured = false});
       std::ranges::sort(threads, {}, &TimelineThread::tid);
     }
   }

@@ -89,7 +89,8 @@ struct TimelineGap {
 struct TimelineThread {
   uint32_t tid = 0;
   std::string_view name;
-  bool of_trace = false;  // it has spans or events of this trace
+  bool of_trace = false;    // it has spans or events of this trace
+  bool is_captured = true;  // false: only spans name it, no capture has it
   uint64_t begin_unix_nano = 0;
   uint64_t end_unix_nano = 0;  // the end of its last listed item
   std::vector<TimelineSpan> spans;

@@ -91,7 +91,8 @@ class TimelineDocument {
     json_.key("captures").begin_array();
     for (size_t index : process.captures) json_.number(index);
     json_.end_array();
-    write_list("threads", process.threads, [this](const auto& thread) { write_thread(thread); });
+    const bool has_captures = !process.captures.empty();
+    write_list("threads", process.threads, [&](const auto& thread) { write_thread(thread, has_captures); });
     write_spans(process.spans);
     json_.member("other_threads", process.other_threads).end_object();
   }
@@ -105,8 +106,9 @@ class TimelineDocument {
     json_.end_object();
   }
 
-  void write_thread(const TimelineThread& thread) {
+  void write_thread(const TimelineThread& thread, bool has_captures) {
     json_.begin_object().member("tid", thread.tid).member("name", thread.name).member("of_trace", thread.of_trace);
+    flag_if("not_captured", has_captures && !thread.is_captured);
     offset(thread.begin_unix_nano);
     json_.member("duration_nano", thread.end_unix_nano - thread.begin_unix_nano);
     write_totals(thread.totals, "");

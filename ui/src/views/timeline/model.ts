@@ -126,7 +126,11 @@ type Shared = Omit<TrackSource, "thread" | "spans">;
 
 function laneOf(shared: Shared, thread: TimelineThread): Lane {
   const tracks = tracksOf({ ...shared, thread, spans: thread.spans });
-  return { key: String(thread.tid), name: thread.name || "thread", ofTrace: thread.of_trace, thread, tracks };
+  return { key: String(thread.tid), name: laneName(thread), ofTrace: thread.of_trace, thread, tracks };
+}
+
+function laneName({ name, not_captured }: TimelineThread): string {
+  return name || (not_captured ? "thread (not captured)" : "thread");
 }
 
 function looseLane(shared: Shared, process: TimelineProcess): Lane {
