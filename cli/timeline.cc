@@ -22,8 +22,9 @@ CommandLine timeline_line() {
       "that ended them, the most expensive first; the program's own events; system calls with their results; waits "
       "outside of system calls. Repeated waits, calls and page faults are one line, unless --limit is 0. Offsets "
       "count from the begin of the request, with --span from the begin of the span. States: running; runnable (waits "
-      "for a processor, or for its CPU quota); sleeping; uninterruptible (mostly: waits for a disk); blocked (one of "
-      "the last two); unknown (its events were lost). 'guessed' marks states that were inferred from later events. A "
+      "for a processor, or for its CPU quota); sleeping; uninterruptible (mostly: waits for a disk); sleeping or "
+      "waiting (one of the last two: its beginning was not seen); unknown (its events were lost). 'guessed' marks "
+      "states that were inferred from later events. A "
       "capture without a trace has a timeline, too.",
       {id_positional()},
       join({part_flags(),

@@ -254,8 +254,8 @@ std::string totals_text(const boost::json::value& object) {
     uint64_t nano = number_of(totals, std::string(state) + "_nano");
     uint64_t guessed_nano = number_of(totals, std::string(state) + "_guessed_nano");
     if (nano > 0) {
-      text += (text.empty() ? "" : ", ") + std::string(state) + " " + format_duration(nano) +
-              guessed_text(guessed_nano, nano);
+      text += (text.empty() ? "" : ", ") + std::string(state_text(state)) + " " + format_duration(nano) +
+              guessed_text(state, guessed_nano, nano);
     }
     all += nano;
   }

@@ -38,6 +38,7 @@ class TimelineWriter {
   std::string write() {
     header();
     for (const auto& capture : array_of(timeline_, "captures")) capture_lines(capture);
+    no_system_calls();
     for (const auto& process : array_of(timeline_, "processes")) process_lines(process);
     if (array_of(timeline_, "captures").empty()) nothing_captured();
     captures_left_out();
@@ -50,6 +51,21 @@ class TimelineWriter {
   }
 
  private:
+  // Servers of earlier versions do not say which captures have system calls.
+  size_t count_captures(bool has_system_calls) const {
+    return static_cast<size_t>(std::ranges::count_if(array_of(timeline_, "captures"), [&](const auto& capture) {
+      const boost::json::value& has = member_of(capture, "has_system_calls");
+      return has.is_bool() && has.get_bool() == has_system_calls;
+    }));
+  }
+
+  void no_system_calls() {
+    if (count_captures(false) == 0 || count_captures(true) > 0) return;
+    add("\nno system calls were recorded: 'fathom capture --ahead' records them for a while, and agents with "
+        "--kernel-events traced always do",
+        kDim);
+  }
+
   // Servers of earlier versions give no reason.
   void nothing_captured() {
     const bool is_explained = std::ranges::any_of(array_of(timeline_, "processes"), [](const auto& process) {
@@ -122,7 +138,9 @@ class TimelineWriter {
       return text + "; nothing of the kernel" + (missing.empty() ? "" : ": " + printable(missing));
     }
     text += ", the kernel's " + completeness(capture, "kernel_complete_from_offset_nano", "from ");
-    return text + (lacks_changes(capture) ? " but for what was lost" : "");
+    if (lacks_changes(capture)) text += " but for what was lost";
+    const bool lacks_calls = member_of(capture, "has_system_calls") == false && count_captures(true) > 0;
+    return text + (lacks_calls ? ", without system calls" : "");
   }
 
   // From when on nothing is missing, as far as that is a time that the window has.

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "cli/api.h"
 #include "cli/text.h"
@@ -335,8 +337,38 @@ TEST(TimelineLines, AnInterruptIsNobody) {
     return wait_text(parsed_json(R"({"state":"sleeping","duration_nano":5,"waker":{)" + waker + "}}"));
   };
   EXPECT_EQ(text(R"("pid":7,"tid":8,"name":"holder")"), "sleeping 5 ns, woken by holder (8)");
-  EXPECT_EQ(text(R"("interrupt":true,"name":"cc1plus")"), "sleeping 5 ns, woken by an interrupt (cc1plus ran then)");
+  EXPECT_EQ(text(R"("interrupt":true,"name":"cc1plus")"),
+            "sleeping 5 ns, woken by an interrupt (timer, disk or network) while cc1plus ran on that cpu");
   EXPECT_EQ(text(R"("interrupt":true)"), "sleeping 5 ns, woken by an interrupt");
+}
+
+TEST(TimelineLines, ASleepWithoutABeginningSaysSo) {
+  EXPECT_EQ(wait_text(parsed_json(R"({"state":"blocked","duration_nano":5,"guessed":true,"in":"futex"})")),
+            "sleeping or waiting 5 ns (beginning not seen) in futex");
+  EXPECT_EQ(
+      totals_text(parsed_json(R"({"state_totals":{"running_nano":3,"blocked_nano":5,"blocked_guessed_nano":5}})")),
+      "running 3 ns, sleeping or waiting 5 ns (beginning not seen)");
+}
+
+TEST(TimelineText, ThatSystemCallsWereNotRecordedIsSaidOnce) {
+  const auto text = [](const std::vector<std::string>& members) {
+    std::string captures;
+    for (const std::string& member : members) {
+      captures += std::string(captures.empty() ? "" : ",") + R"({"kernel_complete_from_offset_nano":0)" + member + "}";
+    }
+    return timeline_text(parsed_json(R"({"captures":[)" + captures + "]}"), {});
+  };
+  const std::string without = R"(,"has_system_calls":false)", with = R"(,"has_system_calls":true)";
+  const std::string hint = "no system calls were recorded: 'fathom capture --ahead' records them";
+  const std::string neither = text({without, without});
+  EXPECT_EQ(neither.find(hint), neither.rfind(hint));
+  EXPECT_NE(neither.find(hint), std::string::npos) << neither;
+  EXPECT_EQ(neither.find(", without system calls"), std::string::npos);
+  const std::string one = text({without, with});
+  EXPECT_EQ(one.find(hint), std::string::npos) << one;
+  EXPECT_EQ(one.find(", without system calls"), one.rfind(", without system calls"));
+  EXPECT_NE(one.find(", without system calls"), std::string::npos) << one;
+  EXPECT_EQ(text({""}).find("system calls"), std::string::npos) << "an older server";
 }
 
 TEST(TimelineLines, WhatIsOfAnotherRequestSaysOfWhich) {

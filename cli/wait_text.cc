@@ -13,12 +13,14 @@ namespace fathom::cli {
 namespace {
 
 constexpr size_t kMostKinds = 3;
+constexpr std::string_view kBlocked = "blocked";
 
 std::string waker_text(const boost::json::value& waker, bool name_of_interrupted) {
   std::string name = text_of(waker, "name");
   if (!flag_of(waker, "interrupt")) return name_text(name) + " (" + std::to_string(number_of(waker, "tid")) + ")";
   const bool named = name_of_interrupted && !name.empty();
-  return named ? "an interrupt (" + printable(name) + " ran then)" : "an interrupt";
+  // The thread that ran on the processor is no cause, except that it may have sent a packet to this host.
+  return named ? "an interrupt (timer, disk or network) while " + printable(name) + " ran on that cpu" : "an interrupt";
 }
 
 // Why a thread waits for a processor. The text says "preempted" alone only if no CPU quota can be the reason.
@@ -81,8 +83,9 @@ WaitWords wait_words(const boost::json::value& wait, bool name_of_interrupted) {
 }
 
 std::string wait_text(const WaitWords& words, const WaitTotals& totals) {
-  return words.state + " " + format_duration(totals.total_nano) + guessed_text(totals.guessed_nano, totals.total_nano) +
-         words.place + count_text(totals) + words.reason;
+  return std::string(state_text(words.state)) + " " + format_duration(totals.total_nano) +
+         guessed_text(words.state, totals.guessed_nano, totals.total_nano) + words.place + count_text(totals) +
+         words.reason;
 }
 
 std::string wait_text(const boost::json::value& state) {
@@ -112,8 +115,13 @@ std::vector<std::string> wait_lines(const boost::json::value& object) {
   return lines;
 }
 
-std::string guessed_text(uint64_t guessed_nano, uint64_t nano) {
+std::string_view state_text(std::string_view state) {
+  return state == kBlocked ? "sleeping or waiting" : state;
+}
+
+std::string guessed_text(std::string_view state, uint64_t guessed_nano, uint64_t nano) {
   if (guessed_nano == 0) return "";
+  if (state == kBlocked) return " (beginning not seen)";
   return guessed_nano >= nano ? " (guessed)" : " (" + format_duration(guessed_nano) + " of it guessed)";
 }
 

@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fathom::cli {
@@ -25,7 +26,7 @@ WaitTotals totals_of_sum(const boost::json::value& sum);
 
 // What equal waits have in common. All texts have passed printable().
 struct WaitWords {
-  std::string state;   // "sleeping"
+  std::string state;   // "sleeping", as the server names it
   std::string place;   // " in futex"; empty: unknown
   std::string reason;  // ", woken by flush-7 (4719)"
   bool operator==(const WaitWords&) const = default;
@@ -45,7 +46,10 @@ std::vector<std::string> most_waits(const boost::json::value& object);
 // The same as lines to print below the object: "waits: sleeping 780 ms in futex, ...".
 std::vector<std::string> wait_lines(const boost::json::value& object);
 
-// " (guessed)", " (3 ms of it guessed)"; empty: nothing was guessed.
-std::string guessed_text(uint64_t guessed_nano, uint64_t nano);
+// The server calls a sleep "blocked" if its beginning was not recorded, so it may also be uninterruptible: "sleeping or
+// waiting". Other states are returned unchanged.
+std::string_view state_text(std::string_view state);
+// " (guessed)", " (3 ms of it guessed)"; of a "blocked" state " (beginning not seen)"; empty: nothing was guessed.
+std::string guessed_text(std::string_view state, uint64_t guessed_nano, uint64_t nano);
 
 }  // namespace fathom::cli

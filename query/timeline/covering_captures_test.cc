@@ -162,6 +162,20 @@ TEST_F(CoveringCapturesTest, ARequestedCaptureWithSystemCallsIsUsedIfItsOwnHasNo
       << "others have nothing that is missing";
 }
 
+TEST_F(CoveringCapturesTest, TheDocumentSaysWhichCapturesHaveSystemCalls) {
+  add_request(100, 300);
+  sample_.add_capture(info_of(kTrace, 90, 310), capture::encode(without_calls(content_of(90, 310))));
+  const auto says = [&](const std::string& text) {
+    store::QueryBudget budget;
+    const auto json = run_timeline(sample_.stores(), {.subject = {.trace = sample_trace_id(kTrace)}}, budget);
+    return json.ok() && json->find("\"has_system_calls\":" + text) != std::string::npos;
+  };
+  EXPECT_TRUE(says("false"));
+  EXPECT_FALSE(says("true"));
+  add_requested(50, content_of(0, 200), 0, 200);
+  EXPECT_TRUE(says("true"));
+}
+
 TEST_F(CoveringCapturesTest, AnotherCaptureIsUsedIfItsOwnLacksKernelEvents) {
   add_request(100, 300);
   sample_.add_capture(info_of(kTrace, 90, 310), capture::encode(without_kernel(content_of(90, 310))));

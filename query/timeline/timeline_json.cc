@@ -9,6 +9,7 @@
 #include "query/captures.h"
 #include "query/snapshots/snapshot_queries.h"
 #include "query/timeline/meter.h"
+#include "query/timeline/recorded_time.h"
 #include "query/timeline/syscall_names.h"
 #include "query/timeline/timeline_query.h"
 
@@ -75,6 +76,7 @@ class TimelineDocument {
     offset(capture.unix_nano(content.events_complete_from_nano), "events_complete_from_offset_nano");
     if (content.kernel_complete_from_nano != 0) {
       offset(capture.unix_nano(content.kernel_complete_from_nano), "kernel_complete_from_offset_nano");
+      json_.member("has_system_calls", has_system_calls(content));
     }
     member_if("kernel_missing", content.kernel_missing);
     flag_if("clock_unknown", !capture.clock);

@@ -15,6 +15,11 @@ it("tells which part of a state was guessed", () => {
   expect(shareRows({ unknown_nano: 5 }).map(guessedText)).toEqual([""]);
 });
 
+it("tells of a sleep without a beginning what is known", () => {
+  const rows = shareRows({ blocked_nano: 9, blocked_guessed_nano: 9 });
+  expect(rows.map(guessedText)).toEqual(["beginning not seen"]);
+});
+
 it("tells nothing that occurred as nothing", () => {
   expect([1, 0.981, 0.019, 0.00004].map(shareText)).toEqual(["100 %", "98 %", "1.9 %", "< 0.1 %"]);
 });

@@ -25,9 +25,10 @@ function guessedOf(totals: StateTotals, state: ThreadStateName): number {
   return state === "unknown" ? 0 : (totals[`${state}_guessed_nano`] ?? 0);
 }
 
-/** "guessed", "3 ms guessed"; empty if all of it was recorded. */
-export function guessedText({ nano, guessed }: Pick<ShareRow, "nano" | "guessed">): string {
+/** "guessed", "3 ms guessed"; of "blocked", "beginning not seen"; empty if all of it was recorded. */
+export function guessedText({ state, nano, guessed }: Pick<ShareRow, "state" | "nano" | "guessed">): string {
   if (guessed === 0) return "";
+  if (state === "blocked") return "beginning not seen";
   return guessed >= nano ? "guessed" : `${formatDuration(guessed)} guessed`;
 }
 

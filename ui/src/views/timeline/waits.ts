@@ -17,7 +17,7 @@ export function waitsOf({ waits, more_waits, waits_left_out }: WithWaits): Waits
 
 /** "sleeping 518 ms in clock_nanosleep, 101 times (longest 6.27 ms)". */
 export function sumText(sum: WaitSum): string {
-  const guessed = guessedText({ nano: sum.total_nano, guessed: sum.guessed_nano ?? 0 });
+  const guessed = guessedText({ state: sum.state, nano: sum.total_nano, guessed: sum.guessed_nano ?? 0 });
   const why = sum.throttled ? `, ${THROTTLED_WORDS[sum.throttled]}` : sum.preempted ? ", preempted" : "";
   const place = sum.in ? ` in ${sum.in}` : "";
   return `${sum.state} ${formatDuration(sum.total_nano)}${guessed && ` (${guessed})`}${place}${timesText(sum)}${why}`;

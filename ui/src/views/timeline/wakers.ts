@@ -86,7 +86,10 @@ export function stepToWaker(
 }
 
 export function wakerText(waker: TimelineWaker): string {
-  if (waker.interrupt) return waker.name ? `an interrupt, while ${waker.name} ran` : "an interrupt";
+  if (waker.interrupt)
+    return waker.name
+      ? `an interrupt (timer, disk or network) while ${waker.name} ran on that processor`
+      : "an interrupt";
   return `${waker.name ?? "a thread"}, thread ${waker.tid ?? 0} of process ${waker.pid ?? 0}`;
 }
 

@@ -22,7 +22,7 @@ export const STATE_WORDS: Readonly<Record<ThreadStateName, string>> = {
   runnable: "could have run, waited for a processor or its CPU quota",
   sleeping: "slept until somebody woke it",
   uninterruptible: "waited uninterruptibly, mostly for a disk",
-  blocked: "waited: asleep, or uninterruptibly",
+  blocked: "slept, or waited uninterruptibly; the beginning was not seen",
   stopped: "was stopped by a signal or a debugger",
   unknown: "unknown: its events were lost",
 };
@@ -105,12 +105,13 @@ function factsOf(state: TimelineState): Fact[] {
   if (state.in) facts.push({ label: "waits for", value: state.in });
   if (state.preempted) facts.push({ label: "preempted", value: "it would have run on" });
   if (state.throttled) facts.push({ label: "why", value: THROTTLED_WORDS[state.throttled] });
-  if (state.guessed) facts.push({ label: "guessed", value: "inferred from a later event, or confirmed by none" });
+  if (state.guessed && state.state !== "blocked")
+    facts.push({ label: "guessed", value: "inferred from a later event, or confirmed by none" });
   return facts;
 }
 
 /** The line of a wait: "sleeping 315 ms (guessed) in futex". */
 export function waitLine(state: TimelineState): string {
-  const guessed = state.guessed ? " (guessed)" : "";
+  const guessed = state.guessed ? ` (${state.state === "blocked" ? "beginning not seen" : "guessed"})` : "";
   return `${state.state} ${formatDuration(state.duration_nano)}${guessed}${state.in ? ` in ${state.in}` : ""}`;
 }
