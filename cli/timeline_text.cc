@@ -166,6 +166,9 @@ class TimelineWriter {
   static std::vector<std::string> doubts(const boost::json::value& capture) {
     std::vector<std::string> lines;
     if (flag_of(capture, "process_ended")) lines.emplace_back("the process was over when it was read");
+    if (std::string signal = text_of(capture, "exit_signal"); !signal.empty()) {
+      lines.push_back("the process was killed by " + printable(signal));
+    }
     if (flag_of(capture, "truncated")) lines.emplace_back("it was cut: it would have been larger than captures may be");
     if (flag_of(capture, "crosses_clock_jump"))
       lines.emplace_back("a clock jumped within it: times before are doubtful");

@@ -180,6 +180,11 @@ TEST(TimelineText, WhatWasOpenWhenTheProcessEndedIsSaidSo) {
   EXPECT_NE(text("false").find("s  [not over yet]\n"), std::string::npos);
 }
 
+TEST(TimelineText, ASignalThatEndedTheProcessIsNamed) {
+  const std::string text = timeline_text(parsed_json(R"({"captures":[{"exit_signal":"SIGSEGV"}]})"), {});
+  EXPECT_NE(text.find("  the process was killed by SIGSEGV\n"), std::string::npos) << text;
+}
+
 TEST(TimelineText, WhatIsMissingIsSaidOnce) {
   std::string capture = R"({"kernel_missing":"why not","losses":[{"name":"over_budget_chunks","count":2}],)"
                         R"("content_losses":[{"name":"over_budget_chunks","count":2},{"name":"torn","count":1}]})";

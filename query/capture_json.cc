@@ -2,6 +2,7 @@
 #include "base/capture_trigger.h"
 #include "capture/shared_reason.h"
 #include "query/captures.h"
+#include "query/exit_signal.h"
 #include "query/instant_json.h"
 
 namespace fathom::query {
@@ -31,6 +32,8 @@ void write_thread(JsonWriter& json, const capture::Thread& thread) {
 void write_summary(JsonWriter& json, const store::CaptureInfo& info, const capture::Capture& content) {
   json.member("reason", std::string_view(capture::reason_of(content.reason, info.operation)));
   json.member("process_ended", content.ended);
+  if (const std::string signal = exit_signal(content); !signal.empty())
+    json.member("exit_signal", std::string_view(signal));
   json.member("kernel_missing", std::string_view(content.kernel_missing));
   json.member("tracepoints", content.tracepoints.size()).key("threads").begin_array();
   for (const auto& thread : content.threads) write_thread(json, thread);

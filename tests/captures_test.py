@@ -142,6 +142,7 @@ class Captures(unittest.TestCase):
         self.assertIn("bench.event", text)
         if SCHEDULING:
             self.assertIn("running ", text)
+            self.assertIn("the process was killed by SIGKILL", text)
 
     def asked(self, *words):
         """The captures that `fathom capture` says it has made, as the server has them: each a summary."""

@@ -214,6 +214,16 @@ TEST_F(ThreadItemsTest, WhatIsUnknownIsNotCalledGuessed) {
   EXPECT_EQ(totals.guessed_nano, StateNano{});
 }
 
+TEST_F(ThreadItemsTest, ASignalThatEndedTheProcessIsNamed) {
+  KernelEvent exit = event_after(KernelEventKind::kThreadExit, 200'000);
+  exit.result = 11;
+  Timeline timeline = told({event_after(KernelEventKind::kSwitchedIn, 50'000), exit});
+  store::QueryBudget budget;
+  auto json = timeline_json(timeline, budget);
+  ASSERT_TRUE(json.ok());
+  EXPECT_NE(json->find(R"("exit_signal":"SIGSEGV")"), std::string::npos) << *json;
+}
+
 TEST_F(ThreadItemsTest, AWakerWithoutANumberIsAnInterrupt) {
   KernelEvent woken = event_after(KernelEventKind::kWoken, 200'000);
   woken.other_name = "cc1plus";

@@ -7,6 +7,7 @@
 #include "capture/shared_reason.h"
 #include "net/json_writer.h"
 #include "query/captures.h"
+#include "query/exit_signal.h"
 #include "query/snapshots/snapshot_queries.h"
 #include "query/timeline/meter.h"
 #include "query/timeline/recorded_time.h"
@@ -70,6 +71,7 @@ class TimelineDocument {
   void write_content(const TimelineCapture& capture, const capture::Capture& content) {
     json_.member("reason", std::string_view(capture::reason_of(content.reason, capture.stored.info.operation)));
     json_.member("process_ended", content.ended);
+    member_if("exit_signal", exit_signal(content));
     offset(capture.unix_nano(content.begin_nano));
     json_.member("duration_nano", content.end_nano - content.begin_nano);
     offset(capture.unix_nano(content.trigger_nano), "trigger_offset_nano");

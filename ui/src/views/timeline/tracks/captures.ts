@@ -72,6 +72,7 @@ function factsOf(capture: TimelineCapture): Fact[] {
   if (capture.clock_unknown) facts.push({ label: "clock", value: "not measured: it may be placed wrongly" });
   if (capture.clock) facts.push({ label: "clock error", value: `at most ${formatDuration(capture.clock.error_nano)}` });
   if (capture.process_ended) facts.push({ label: "process", value: "ended" });
+  if (capture.exit_signal) facts.push({ label: "killed by", value: capture.exit_signal });
   return facts;
 }
 
