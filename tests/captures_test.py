@@ -192,6 +192,22 @@ class Captures(unittest.TestCase):
         if SCHEDULING:
             self.assertRegex(text, "nanosleep|select")
 
+    @unittest.skipUnless(SCHEDULING, "the kernel tells this user's agent nothing")
+    def test_a_timeline_has_the_system_calls_of_another_capture(self):
+        writer = self.writer()
+        writer.say("burst 1000")
+        writer.tell("hold ahead.work 1000")
+        self.fathom("capture", "--pid", str(writer.pid), "--ahead", "--duration", "2s", "--format", "json")
+        trace = writer.answer()[0]
+        until(lambda: self.captures_of_trace(trace), "a capture of the trace itself")
+        rows = self.timeline(trace)["captures"]
+        self.assertEqual({row["has_system_calls"] for row in rows}, {True, False}, rows)
+        self.assertRegex(self.fathom("timeline", trace, "--limit", "0"), "nanosleep|select")
+
+    def captures_of_trace(self, trace):
+        """Asks for one; no node has any while the trace's spans are on their way."""
+        return cli("capture", "--trace", trace, "--url", self.server.url, check=None).returncode == 0
+
     def test_tracepoints_of_the_fleet(self):
         writer = self.writer()
         writer.say("burst 1000")
