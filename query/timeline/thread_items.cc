@@ -97,7 +97,8 @@ class ThreadFiller {
   void add_call(const CapturePart& part, const KernelEvent& event, uint64_t start_nano) {
     if (!part.is_new_call(event.end_nano) || is_birth(event, start_nano)) return;
     bool known = event.monotonic_nano != 0;
-    uint64_t from = std::max(part.content().begin_nano, start_nano);
+    // A recorder knows the begin of each call that it saw begin.
+    uint64_t from = std::max({part.content().begin_nano, part.window().from_nano, start_nano});
     uint64_t begin = known ? event.monotonic_nano : std::min(from, event.end_nano);
     out_.calls.push_back(
         {.begin_unix_nano = part.capture.unix_nano(begin),

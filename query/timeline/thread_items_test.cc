@@ -87,6 +87,19 @@ TEST_F(ThreadItemsTest, ACallThatBeganBeforeTheWindowIsToldFromItsBegin) {
   EXPECT_FALSE(thread.calls[0].begin_known);
 }
 
+// The recorder of a capture with system calls starts after the window's begin.
+TEST_F(ThreadItemsTest, ACallThatBeganBeforeTheRecordingIsToldFromItsBegin) {
+  capture::Capture content = sample_capture();
+  content.begin_nano = sample_monotonic(0);
+  content.kernel_complete_from_nano = sample_monotonic(100'000);
+  content.threads = {{.tid = 4712, .kernel_events = {unknown_begin("read", 110'000, 0)}}};
+  const Timeline timeline = built(content, true);
+  const TimelineCall& call = timeline.processes.at(0).threads.at(0).calls.at(0);
+  EXPECT_EQ(call.begin_unix_nano, kSampleStart + 100 * kMilli);
+  EXPECT_EQ(call.end_unix_nano, kSampleStart + 110 * kMilli);
+  EXPECT_FALSE(call.begin_known);
+}
+
 // Of spans of 812 and 782 ms, the kernel's recorder saw the time from 700 ms on.
 TEST_F(ThreadItemsTest, WhatNoCaptureSawOfASpanIsUnknown) {
   capture::Capture content = sample_capture();
