@@ -1,6 +1,7 @@
 #include "query/timeline/recorded_time.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "query/timeline/captured_time.h"
 
@@ -73,6 +74,13 @@ bool has_system_calls(const capture::Capture& content) {
   return std::ranges::any_of(content.threads, [](const capture::Thread& thread) {
     return std::ranges::any_of(thread.kernel_events, is_system_call);
   });
+}
+
+bool lost_changes(const capture::Capture& content) {
+  constexpr std::string_view kLosses[] = {"kernel_missed", "kernel_torn", "kernel_overwritten", "kernel_left_out",
+                                          "over_limit_threads_kernel_events"};
+  return std::ranges::any_of(
+      content.losses, [&](const auto& loss) { return loss.second > 0 && std::ranges::count(kLosses, loss.first) > 0; });
 }
 
 StateWindow complete_events(const capture::Capture& content) {

@@ -16,6 +16,8 @@ namespace fathom::query {
 
 bool is_system_call(const capture::KernelEvent& event);
 bool has_system_calls(const capture::Capture& content);
+// True if kernel events other than system calls may be missing from the complete part of the window, too.
+bool lost_changes(const capture::Capture& content);
 // The part of a capture's window that has all events of the program, or of the kernel. Empty: it has none.
 StateWindow complete_events(const capture::Capture& content);
 StateWindow complete_kernel(const capture::Capture& content);

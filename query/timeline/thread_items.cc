@@ -10,6 +10,7 @@
 #include "query/timeline/event_union.h"
 #include "query/timeline/recorded_time.h"
 #include "query/timeline/state_index.h"
+#include "query/timeline/state_union.h"
 #include "query/timeline/syscall_names.h"
 
 namespace fathom::query {
@@ -26,9 +27,6 @@ bool is_fault(const KernelEvent& event) {
 bool makes_threads(std::string_view call) {
   return call == "clone" || call == "clone3";
 }
-
-// Times of two captures are each rounded by themselves.
-constexpr uint64_t kSameMomentNano = 1'000;
 
 class ThreadFiller {
  public:
@@ -57,12 +55,23 @@ class ThreadFiller {
     }
     auto states = thread_states(kernel, part.window(), ran);
     part.processors.find_preempted(states);
+    if (lost_changes(part.content()))
+      std::ranges::for_each(states, [](auto& state) { state.silence = Silence::kNone; });
     for (const StateInterval& state : fresh_states(part, states, meter_)) add_state(part, state);
+  }
+
+  // `part` does not list the thread.
+  void add_absence(const CapturePart& part) {
+    if (!meter_.step() || lost_changes(part.content())) return;
+    const StateWindow window = part.window();
+    const StateInterval absence{
+        .guessed = true, .silence = Silence::kNoThread, .begin_nano = window.from_nano, .end_nano = window.to_nano};
+    for (const StateInterval& state : fresh_states(part, {absence}, meter_)) add_state(part, state);
   }
 
   void finish() {
     drop_told_twice();
-    join_states();
+    join_states(states_);
     find_range();
     if (!meter_.step(states_.size() + out_.events.size() + out_.calls.size())) return;
     cut_to_range();
@@ -116,29 +125,6 @@ class ThreadFiller {
     state.begin_nano = part.capture.unix_nano(state.begin_nano);
     state.end_nano = std::max(part.capture.unix_nano(state.end_nano), state.begin_nano);
     states_.push_back(state);
-  }
-
-  // What one capture tells between the times of others is in the middle.
-  void join_states() {
-    std::ranges::stable_sort(states_, {}, &StateInterval::begin_nano);
-    size_t kept = 0;
-    for (const StateInterval& state : states_) {
-      bool joins = kept > 0 && goes_on(states_[kept - 1], state);
-      if (joins) extend(states_[kept - 1], state);
-      if (!joins) states_[kept++] = state;
-    }
-    states_.resize(kept);
-  }
-
-  // What began before a capture tells of it, the one before it knows. What has to be guessed there does, too.
-  static bool goes_on(const StateInterval& before, const StateInterval& state) {
-    bool same = before.state == state.state || (state.state == ThreadState::kBlocked && is_blocked(before.state));
-    return same && state.start == nullptr && before.end_nano + kSameMomentNano >= state.begin_nano;
-  }
-
-  static void extend(StateInterval& before, const StateInterval& state) {
-    before.end_nano = std::max(before.end_nano, state.end_nano);
-    if (before.waker == nullptr) before.waker = state.waker;
   }
 
   // Calls under way in one capture, and over in another; and what a capture has of the time before it is complete.
@@ -276,6 +262,16 @@ KnownThreads known_threads(std::vector<CapturePart>& parts, Meter& meter) {
   return known;
 }
 
+// `thread_parts`: the parts that list the thread, in the order of `parts`.
+void add_parts(ThreadFiller& filler, std::vector<CapturePart>& parts, const KnownThreads::mapped_type& thread_parts) {
+  auto next = thread_parts.begin();
+  for (CapturePart& part : parts) {
+    const bool is_listed = next != thread_parts.end() && next->first == &part;
+    if (!is_listed) filler.add_absence(part);
+    for (; next != thread_parts.end() && next->first == &part; ++next) filler.add(part, *next->second);
+  }
+}
+
 // But for its spans (span_places.h).
 uint64_t bytes_of(const TimelineThread& thread) {
   return thread.events.size() * sizeof(TimelineEvent) + thread.calls.size() * sizeof(TimelineCall) +
@@ -305,9 +301,7 @@ Result<> fill_threads(Timeline& timeline, TimelineProcess& process, const Timeli
   for (TimelineThread& thread : process.threads) {
     ThreadFiller filler(scope, thread, meter);
     // Some threads have only spans.
-    if (auto found = known.find(thread.tid); found != known.end()) {
-      for (const auto& [part, content] : found->second) filler.add(*part, *content);
-    }
+    if (auto found = known.find(thread.tid); found != known.end()) add_parts(filler, *parts, found->second);
     filler.finish();
     if (!meter.spend(bytes_of(thread))) return meter.result();
   }

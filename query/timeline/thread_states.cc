@@ -176,12 +176,15 @@ class Machine {
 
   // No event at all: it has not left a processor, nor come to one.
   void begin_silent(const Sign* earlier, bool ran_by_others) {
+    now_.silence = Silence::kNoEvent;
     if (ran_by_others) {
       now_.state = ThreadState::kRunning;
     } else if (earlier != nullptr && earlier->kind == SignKind::kLeft) {
+      now_.silence = Silence::kNone;
       now_.state = after_leaving(earlier->event->reason);
       ended_ = earlier->event->reason == SwitchReason::kEnded;
     } else if (earlier != nullptr && earlier->event->kind == KernelEventKind::kSyscallUnderWay) {
+      now_.silence = Silence::kNone;
       now_.state = ThreadState::kBlocked;
     }
   }

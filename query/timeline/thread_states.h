@@ -56,9 +56,17 @@ enum class RunnableCause : uint8_t {
   kThrottled,             // most likely by a CPU quota: it was runnable, and its processor had nothing else to run
 };
 
+// Whether a capture has kernel events of the thread. Without one, the thread kept its state (state_union.h).
+enum class Silence : uint8_t {
+  kNone,      // it has, or some of the process's events were lost
+  kNoEvent,   // it lists the thread, but has no kernel event of it in the window
+  kNoThread,  // it does not list the thread
+};
+
 struct StateInterval {
   ThreadState state = ThreadState::kUnknown;
   bool guessed = false;                         // see above
+  Silence silence = Silence::kNone;             // if the state covers a window of a capture
   RunnableCause cause = RunnableCause::kWoken;  // if state is kRunnable
   uint64_t begin_nano = 0;
   uint64_t end_nano = 0;

@@ -33,6 +33,16 @@ capture::Capture until(capture::Capture content, uint64_t end_nano) {
   return content;
 }
 
+// The part of a capture that begins at `begin_nano`.
+capture::Capture since(uint64_t begin_nano, capture::Capture content) {
+  content.begin_nano = content.events_complete_from_nano = content.kernel_complete_from_nano = begin_nano;
+  for (auto& thread : content.threads) {
+    std::erase_if(thread.events, [&](const auto& event) { return event.monotonic_nano < begin_nano; });
+    std::erase_if(thread.kernel_events, [&](const auto& event) { return end_of_event(event) < begin_nano; });
+  }
+  return content;
+}
+
 capture::Capture without_system_calls(capture::Capture content) {
   for (auto& thread : content.threads) std::erase_if(thread.kernel_events, is_system_call);
   return content;
@@ -156,6 +166,45 @@ TEST_F(TimelineWindowsTest, AWaitAcrossTwoCapturesIsOne) {
   EXPECT_EQ(thread.totals.of(ThreadState::kBlocked), 0u);
   EXPECT_EQ(thread.totals.of(ThreadState::kSleeping), alone.totals.of(ThreadState::kSleeping));
   EXPECT_EQ(thread.states.size(), alone.states.size());
+}
+
+// Nothing of the first thread happens from 200 to 500 ms: it sleeps.
+class SilentWindowTest : public TimelineWindowsTest {
+ protected:
+  static capture::Capture silent_part() {
+    capture::Capture part = until(since(sample_monotonic(200'000), sample_capture()), sample_monotonic(500'000));
+    for (auto& thread : part.threads) thread.events.clear();
+    return part;
+  }
+  TimelineThread first_thread(const capture::Capture& silent) {
+    Timeline timeline = built_of({without_system_calls(until(sample_capture(), sample_monotonic(300'000))), silent,
+                                  without_system_calls(since(sample_monotonic(400'000), sample_capture()))});
+    return std::move(timeline.processes.at(0).threads.at(0));
+  }
+  void expect_no_loss(const capture::Capture& silent) {
+    const Timeline alone = built_of({without_system_calls(sample_capture())});
+    const TimelineThread& expected = alone.processes.at(0).threads.at(0);
+    const TimelineThread thread = first_thread(silent);
+    EXPECT_EQ(thread.tid, expected.tid);
+    EXPECT_EQ(thread.totals.nano, expected.totals.nano);
+    EXPECT_EQ(thread.states.size(), expected.states.size());
+  }
+};
+
+TEST_F(SilentWindowTest, AThreadWithoutEventsGoesOnSleeping) {
+  expect_no_loss(silent_part());
+}
+
+TEST_F(SilentWindowTest, AThreadThatACaptureDoesNotListGoesOnSleeping) {
+  capture::Capture silent = silent_part();
+  silent.threads.clear();
+  expect_no_loss(silent);
+}
+
+TEST_F(SilentWindowTest, SilenceProvesNothingIfEventsWereLost) {
+  capture::Capture silent = silent_part();
+  silent.losses = {{"kernel_missed", 1}};
+  EXPECT_EQ(first_thread(silent).totals.of(ThreadState::kUnknown), 200 * kMilli) << "from 300 to 500 ms";
 }
 
 // Windows of one process, of which the first has nothing of the kernel, or only the end of what the second has.
