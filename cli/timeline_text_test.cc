@@ -347,6 +347,15 @@ TEST(TimelineLines, AnInterruptIsNobody) {
   EXPECT_EQ(text(R"("interrupt":true)"), "sleeping 5 ns, woken by an interrupt");
 }
 
+TEST(TimelineLines, AWakerOfAnotherProcessNamesTheProcess) {
+  auto text = [](const std::string& members) {
+    return wait_text(parsed_json(R"({"state":"sleeping","duration_nano":5,"waker":{"pid":9,"tid":8,"name":"holder")" +
+                                 members + "}}"));
+  };
+  EXPECT_EQ(text(R"(,"other_process":true,"service":"vault")"), "sleeping 5 ns, woken by holder (8) of vault (pid 9)");
+  EXPECT_EQ(text(R"(,"other_process":true)"), "sleeping 5 ns, woken by holder (8) of pid 9");
+}
+
 TEST(TimelineLines, ASleepWithoutABeginningSaysSo) {
   EXPECT_EQ(wait_text(parsed_json(R"({"state":"blocked","duration_nano":5,"guessed":true,"in":"futex"})")),
             "sleeping or waiting 5 ns (beginning not seen) in futex");

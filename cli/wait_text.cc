@@ -15,9 +15,20 @@ namespace {
 constexpr size_t kMostKinds = 3;
 constexpr std::string_view kBlocked = "blocked";
 
+std::string process_text(const boost::json::value& waker) {
+  const std::string pid = "pid " + std::to_string(number_of(waker, "pid"));
+  const std::string service = text_of(waker, "service");
+  return service.empty() ? pid : printable(service) + " (" + pid + ")";
+}
+
+std::string thread_text(const boost::json::value& waker) {
+  const std::string text = name_text(text_of(waker, "name")) + " (" + std::to_string(number_of(waker, "tid")) + ")";
+  return flag_of(waker, "other_process") ? text + " of " + process_text(waker) : text;
+}
+
 std::string waker_text(const boost::json::value& waker, bool name_of_interrupted) {
-  std::string name = text_of(waker, "name");
-  if (!flag_of(waker, "interrupt")) return name_text(name) + " (" + std::to_string(number_of(waker, "tid")) + ")";
+  if (!flag_of(waker, "interrupt")) return thread_text(waker);
+  const std::string name = text_of(waker, "name");
   const bool named = name_of_interrupted && !name.empty();
   // The thread that ran on the processor is no cause, except that it may have sent a packet to this host.
   return named ? "an interrupt (timer, disk or network) while " + printable(name) + " ran on that cpu" : "an interrupt";

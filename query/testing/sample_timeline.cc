@@ -25,13 +25,18 @@ uint64_t at(uint64_t micro) {
   return sample_monotonic(micro);
 }
 
+// 4712 and 4719 are threads of the sample's process.
+int32_t pid_of(int32_t tid) {
+  return tid == 4712 || tid == 4719 ? 4711 : tid;
+}
+
 KernelEvent change(KernelEventKind kind, uint64_t micro, uint16_t cpu, int32_t tid, const std::string& name,
                    SwitchReason reason = SwitchReason::kPreempted) {
   return {.kind = kind,
           .reason = reason,
           .cpu = cpu,
           .monotonic_nano = at(micro),
-          .other_pid = tid,
+          .other_pid = pid_of(tid),
           .other_tid = tid,
           .other_name = name};
 }

@@ -10,6 +10,7 @@
 #include "query/exit_signal.h"
 #include "query/snapshots/snapshot_queries.h"
 #include "query/timeline/meter.h"
+#include "query/timeline/process_services.h"
 #include "query/timeline/recorded_time.h"
 #include "query/timeline/syscall_names.h"
 #include "query/timeline/timeline_query.h"
@@ -28,7 +29,8 @@ constexpr uint64_t kMostSpansWithMoreSums = 1'000;
 
 class TimelineDocument {
  public:
-  TimelineDocument(const Timeline& timeline, store::QueryBudget& budget) : timeline_(timeline), meter_(budget) {}
+  TimelineDocument(const Timeline& timeline, store::QueryBudget& budget)
+      : timeline_(timeline), services_(timeline), meter_(budget) {}
 
   Result<std::string> write() {
     json_.begin_object();
@@ -88,6 +90,7 @@ class TimelineDocument {
   }
 
   void write_process(const TimelineProcess& process) {
+    process_ = &process;
     json_.begin_object().member("host_name", std::string_view(process.host_name));
     if (!process.node_id.is_zero()) json_.member("node_id", std::string_view(process.node_id.hex()));
     json_.member("service", std::string_view(process.service)).member("pid", process.pid);
@@ -247,8 +250,15 @@ class TimelineDocument {
     } else {
       json_.member("pid", waker.other_pid).member("tid", waker.other_tid);
       json_.member("name", std::string_view(waker.other_name));
+      write_other_process(static_cast<uint32_t>(waker.other_pid));
     }
     json_.end_object();
+  }
+
+  void write_other_process(uint32_t pid) {
+    if (pid == 0 || process_->pid == 0 || pid == process_->pid) return;
+    json_.member("other_process", true);
+    member_if("service", services_.service_of(process_->node_id, pid));
   }
 
   void write_event(const TimelineEvent& event) {
@@ -355,6 +365,8 @@ class TimelineDocument {
   }
 
   const Timeline& timeline_;
+  const ProcessServices services_;
+  const TimelineProcess* process_ = nullptr;  // that is being written
   std::map<const capture::Tracepoint*, std::vector<bool>> repeated_keys_;
   uint64_t spans_with_more_sums_ = 0;  // with more than kFewWaitSums
   std::string out_;

@@ -20,13 +20,23 @@ TimelineSpan span_with_sums(size_t many) {
   return span;
 }
 
-boost::json::array spans_of(const Timeline& timeline) {
+boost::json::value first_thread_of(const Timeline& timeline) {
   store::QueryBudget budget;
   const Result<std::string> json = timeline_json(timeline, budget);
   EXPECT_TRUE(json.ok());
-  if (!json) return {};
-  const boost::json::value document = boost::json::parse(*json);
-  return document.at("processes").at(0).at("threads").at(0).at("spans").as_array();
+  return json ? boost::json::parse(*json).at("processes").at(0).at("threads").at(0) : boost::json::value();
+}
+
+boost::json::array spans_of(const Timeline& timeline) {
+  return first_thread_of(timeline).at("spans").as_array();
+}
+
+TimelineProcess process_on(uint8_t node, uint32_t pid, const std::string& service) {
+  TimelineProcess process;
+  process.node_id.bytes[0] = node;
+  process.pid = pid;
+  process.service = service;
+  return process;
 }
 
 TEST(TimelineJson, OnlyTheFirstSpansListManySumsOfWaits) {
@@ -49,6 +59,23 @@ TEST(TimelineJson, OnlyTheFirstSpansListManySumsOfWaits) {
   const boost::json::object& last = written.back().as_object();
   EXPECT_EQ(last.at("more_waits").at("count").to_number<uint64_t>(), 9u);
   EXPECT_EQ(last.at("more_waits").at("total_nano").to_number<uint64_t>(), 100u);
+}
+
+TEST(TimelineJson, AWakerOfAnotherProcessHasItsService) {
+  Timeline timeline;
+  timeline.processes = {process_on(1, 7, "depot"), process_on(2, 8, "elsewhere"), process_on(1, 8, "vault")};
+  std::vector<TimelineState>& states = timeline.processes[0].threads.emplace_back().states;
+  std::vector<capture::KernelEvent> wakers;
+  for (const int32_t pid : {7, 8, 9, 0}) wakers.push_back({.other_pid = pid, .other_tid = 70});
+  for (const auto& waker : wakers) states.push_back({{.state = ThreadState::kSleeping, .waker = &waker}, ""});
+  const boost::json::value thread = first_thread_of(timeline);
+  const auto waker = [&](size_t i) { return thread.at("states").at(i).at("waker").as_object(); };
+  EXPECT_FALSE(waker(0).contains("other_process")) << "it is of the same process";
+  EXPECT_EQ(waker(1).at("other_process"), true);
+  EXPECT_EQ(waker(1).at("service"), "vault") << "on the same node";
+  EXPECT_EQ(waker(2).at("other_process"), true);
+  EXPECT_FALSE(waker(2).contains("service")) << "the timeline does not have that process";
+  EXPECT_FALSE(waker(3).contains("other_process")) << "its process is unknown";
 }
 
 }  // namespace

@@ -3,7 +3,7 @@ import { layOut } from "./layout";
 import { modelOf } from "./model";
 import { describe as told, formatFound, parseSelection } from "./selection";
 import { answerOf, captureOf, processOf, spanOf, stateOf, threadOf } from "./testing";
-import { stepToWaker, wakersOf } from "./wakers";
+import { stepToWaker, wakersOf, wakerText } from "./wakers";
 import { whyUnknownIn } from "./unknown_parts";
 
 const woken = (tid: number) => ({ in: "futex", waker: { pid: 7, tid, name: `t${tid}` } });
@@ -90,4 +90,10 @@ it("says why something is unknown", () => {
     "the recorder may have overwritten something here",
     "no capture covers this time: nothing is known of what threads did",
   ]);
+});
+
+it("names the service of a waker in another process", () => {
+  const waker = { pid: 9, tid: 8, name: "web-1", other_process: true };
+  expect(wakerText({ ...waker, service: "vault" })).toBe("web-1, thread 8 of process 9 (vault)");
+  expect(wakerText(waker)).toBe("web-1, thread 8 of process 9");
 });

@@ -90,7 +90,8 @@ export function wakerText(waker: TimelineWaker): string {
     return waker.name
       ? `an interrupt (timer, disk or network) while ${waker.name} ran on that processor`
       : "an interrupt";
-  return `${waker.name ?? "a thread"}, thread ${waker.tid ?? 0} of process ${waker.pid ?? 0}`;
+  const service = waker.service ? ` (${waker.service})` : "";
+  return `${waker.name ?? "a thread"}, thread ${waker.tid ?? 0} of process ${waker.pid ?? 0}${service}`;
 }
 
 const NOT_HERE = "who woke it is not among the threads that are shown: all of them (t) may have it";
