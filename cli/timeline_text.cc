@@ -118,8 +118,9 @@ class TimelineWriter {
 
   void capture_lines(const boost::json::value& capture) {
     std::string text = "\ncapture " + printable(text_of(capture, "id")) + "  " + printable(text_of(capture, "trigger"));
-    add(text + "  " + name_text(text_of(capture, "service")) + " on " + name_text(text_of(capture, "host_name")),
-        kBold);
+    text += "  " + name_text(text_of(capture, "service"));
+    if (uint64_t pid = number_of(capture, "pid"); pid != 0) text += " pid " + std::to_string(pid);
+    add(text + " on " + name_text(text_of(capture, "host_name")), kBold);
     if (std::string reason = text_of(capture, "reason"); !reason.empty()) add("  " + printable(reason));
     std::string problem = text_of(capture, "problem");
     if (!problem.empty()) return add("  cannot be shown: " + printable(problem), kRed);

@@ -51,6 +51,15 @@ TEST(TimelineText, TheServersDocument) {
   EXPECT_EQ(text, file_text(std::string(FATHOM_TESTDATA) + "/timeline.txt"));
 }
 
+TEST(TimelineText, ACaptureNamesItsProcess) {
+  const auto text = [](const std::string& pid) {
+    return timeline_text(
+        parsed_json(R"({"captures":[{"id":"ca","trigger":"slow","service":"svc","host_name":"vm")" + pid + "}]}"), {});
+  };
+  EXPECT_NE(text(R"(,"pid":5165)").find("\ncapture ca  slow  svc pid 5165 on vm\n"), std::string::npos);
+  EXPECT_NE(text("").find("\ncapture ca  slow  svc on vm\n"), std::string::npos) << "it is not known";
+}
+
 TEST(TimelineText, AThreadOfWhichNothingWasCapturedSaysSo) {
   const auto text = [](const std::string& member) {
     return timeline_text(parsed_json(R"({"processes":[{"threads":[{"tid":7)" + member + "}]}]}"), {});
