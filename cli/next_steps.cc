@@ -136,9 +136,8 @@ std::string span_words(const TreeSpan& span) {
 }
 
 std::string function_hint(const TreeSpan& span) {
-  return "down to the lines of source: 'fathom record --span' sees spans of fathom's client, which are not here or "
-         "only "
-         "calls; so name a function of the program: " +
+  return "down to the lines of source: most of the time is not in a span that 'fathom record --span' can record (of "
+         "fathom's client, and no call); so name a function of the program: " +
          anew(span) + command_words("--function FUNCTION");
 }
 

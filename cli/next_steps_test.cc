@@ -78,6 +78,14 @@ TEST(RecordHint, WhatTheRecorderDoesNotSeeIsNotNamed) {
   EXPECT_TRUE(says(foreign, "  fathom record --function FUNCTION --threads all")) << foreign;
 }
 
+TEST(RecordHint, ClaimsNothingOfSpansThatTookLittleOfTheTime) {
+  const std::string words = "most of the time is not in a span that 'fathom record --span' can record";
+  const std::string quick = hint_of({{"theirs", "server", 191'000, false}, {"mine", "server", 2'140}});
+  EXPECT_TRUE(says(quick, words)) << quick;
+  EXPECT_FALSE(says(quick, "not here")) << "the trace has one: " << quick;
+  EXPECT_TRUE(says(hint_of({{"theirs", "server", 191'000, false}}), words));
+}
+
 TEST(RecordHint, OfNothingIsNothing) {
   EXPECT_EQ(hint_of({}), "");
 }
