@@ -16,7 +16,7 @@ void copy_context(const SpanState& span, fathom_context& context) {
   std::memcpy(context.trace_id, record.trace_id, sizeof context.trace_id);
   std::memcpy(context.span_id, record.span_id, sizeof context.span_id);
   context.flags = record.flags & 3;
-  context.remote = 0;
+  context.remote = is_ours(span) ? 0 : 1;  // 1: of the process that this one was forked from
   const fathom_text state = get_state(span);
   context.state_size =
       state.size == 0

@@ -104,6 +104,88 @@ TEST_F(Forks, OpenSpansAreTheParentsAndTheChildsAreTheirChildren) {
   EXPECT_EQ(spans[1].attribute("text").size(), 2000U);
 }
 
+bool has_remote_parent(const ReadSpan& span) {
+  return (span.flags & pool::kRemoteParent) != 0;
+}
+
+// Of the child's spans `first`, `inner` and `second`, which ended in this order: inner, first, second.
+int wrong_parents(const Context& parent) {
+  const std::vector<ReadSpan> spans = PoolReader::of_this_process().take();
+  if (spans.size() != 3) return 1;
+  const std::string trace_id = parent.traceparent().substr(3, 32), parent_id = parent.traceparent().substr(36, 16);
+  const ReadSpan &inner = spans[0], &first = spans[1], &second = spans[2];
+  if (first.parent_span_id != parent_id || second.parent_span_id != parent_id) return 2;
+  if (inner.parent_span_id != first.span_id || inner.trace_id != trace_id || first.trace_id != trace_id) return 3;
+  if (!has_remote_parent(first) || !has_remote_parent(second)) return 4;
+  return has_remote_parent(inner) ? 5 : 0;
+}
+
+int spans_under_the_parents(const Context& parent) {
+  {
+    const Span first("first");
+    if (first.context().tracestate() != "a=1") return 10;
+    if (first.context().raw().remote != 0) return 11;
+    const Span inner("inner");
+  }
+  { const DetachedSpan second("second", *Context::active()); }
+  return wrong_parents(parent);
+}
+
+TEST_F(Forks, TheFirstSpansOfAChildHaveARemoteParent) {
+  const Context caller = *Context::extract("00-0102030405060708090a0b0c0d0e0f10-0102030405060708-01", "a=1,fathom=2");
+  Span outer("outer", caller);
+  const Context parent = outer.context();
+  EXPECT_EQ(outcome_of(fork(), [&] { return spans_under_the_parents(parent); }), 0);
+  EXPECT_EQ(outcome_of(static_cast<pid_t>(syscall(SYS_fork)), [&] { return spans_under_the_parents(parent); }), 0);
+  { const Span inner("inner"); }
+  outer.discard();
+  const std::vector<ReadSpan> spans = reader_.take();
+  ASSERT_EQ(spans.size(), 1U);
+  EXPECT_FALSE(has_remote_parent(spans[0])) << "in the parent";
+}
+
+TEST_F(Forks, AGrandchildsFirstSpanHasARemoteParentToo) {
+  Span outer("outer", *Context::extract("00-0102030405060708090a0b0c0d0e0f10-0102030405060708-01", "a=1"));
+  EXPECT_EQ(outcome_of(fork(),
+                       [] {
+                         const Span middle("middle");
+                         const Context parent = middle.context();
+                         return outcome_of(fork(), [&] { return spans_under_the_parents(parent); });
+                       }),
+            0);
+  outer.discard();
+}
+
+TEST_F(Forks, AParentsSpanThatTheChildActivatesIsARemoteParent) {
+  DetachedSpan detached("detached",
+                        *Context::extract("00-0102030405060708090a0b0c0d0e0f10-0102030405060708-01", "a=1"));
+  const Context parent = detached.context();
+  EXPECT_EQ(outcome_of(fork(),
+                       [&] {
+                         { const Span other("other"); }
+                         if (PoolReader::of_this_process().take().size() != 1) return 20;
+                         const Activation active(detached);
+                         return spans_under_the_parents(parent);
+                       }),
+            0);
+  detached.discard();
+}
+
+TEST_F(Forks, TheContextOfAParentsSpanIsRemoteInTheChild) {
+  Span outer("outer");
+  EXPECT_EQ(outer.context().raw().remote, 0);
+  EXPECT_EQ(outcome_of(fork(),
+                       [&] {
+                         if (Context::active()->raw().remote != 1) return 1;
+                         if (outer.context().raw().remote != 1) return 2;
+                         { const Span own("own"); }
+                         if (Context::active()->raw().remote != 1) return 3;
+                         return Context::active()->traceparent() == outer.context().traceparent() ? 0 : 4;
+                       }),
+            0);
+  outer.discard();
+}
+
 TEST_F(Forks, AChildThatOnlyLeavesItsParentsSpansMakesNothing) {
   auto outer = std::make_unique<Span>("outer");
   EXPECT_EQ(outcome_of(fork(),

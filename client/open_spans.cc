@@ -142,6 +142,13 @@ void leave_parents_slot(ThreadState& thread) {
   if (thread.context != nullptr) publish_privately(thread);
 }
 
+void mark_inherited(const ThreadState& thread) {
+  uint32_t level = 0;
+  for (SpanState* at = thread.active; at != nullptr && level <= thread.open; at = behind(*at), level++) {
+    if (at->generation == thread.generation) at->flags |= kInherited;
+  }
+}
+
 void describe_again(ThreadState& thread, const SpanState& span) {
   const uint32_t level = level_of(thread, span);
   pool::ThreadSlot* slot = thread.slot;

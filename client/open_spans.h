@@ -51,6 +51,9 @@ inline bool has_parents_slot(const ThreadState& thread) {
   return thread.generation == own && thread.ended != generation && thread.slot != nullptr;
 }
 void leave_parents_slot(ThreadState& thread);
+// Marks the active spans that the thread brings from its old process (kInherited). Called before the thread enters the
+// new process. Does not write to a span whose memory was overwritten.
+void mark_inherited(const ThreadState& thread);
 
 // The active span's description changed.
 void describe_again(ThreadState& thread, const SpanState& span);

@@ -27,6 +27,7 @@ enum SpanFlag : uint8_t {
   kDetailsDropped = 2,  // the last event or link did not fit, so its details have no place
   kHasState = 4,        // the first item is the tracestate
   kNamesStart = 8,      // has an attribute that names its start thread
+  kInherited = 16,      // active, and of the process that this one was forked from
 };
 
 inline constexpr uint8_t kTraceFlags = 3;  // of W3C's, those that have a meaning

@@ -190,27 +190,28 @@ inline void let_go(SpanState& span) {
   clear(span);
 }
 
-// Under the thread's active span.
-FATHOM_INLINED void begin_here(ThreadState& thread, SpanState& span, fathom_text name, fathom_kind kind) {
+// Under the thread's active span. `remote`: 0, or kRemote if that span is of another process.
+FATHOM_INLINED void begin_here(ThreadState& thread, SpanState& span, fathom_text name, fathom_kind kind,
+                               uint8_t remote = 0) {
   const SpanState* outer = thread.active;
   if (outer == nullptr) return begin(thread.generation, span, kind, begin_trace(thread, span.record), name);
   const pool::SpanRecord& parent = outer->record;
   continue_trace(thread, span.record, parent.trace_id, parent.span_id);
-  begin(thread.generation, span, kind, parent.flags & kTraceFlags, name);
+  begin(thread.generation, span, kind, (parent.flags & kTraceFlags) | remote, name);
 }
 
 // What is nearly always so goes its way without a call, so that no register has to be put by; all else is slow.
 FATHOM_INLINED bool starts_simply(const ThreadState& thread, const SpanState& span, fathom_text name) {
   return thread.generation == live().generation.load(std::memory_order_relaxed) && !is_active_here(thread, span) &&
-         (thread.active == nullptr || (thread.active->flags & kHasState) == 0) && name.size <= kMostInlineName &&
-         settings.tsc;
+         (thread.active == nullptr || (thread.active->flags & (kHasState | kInherited)) == 0) &&
+         name.size <= kMostInlineName && settings.tsc;
 }
 
 __attribute__((noinline)) void start_here_slowly(SpanState& span, fathom_text name, fathom_kind kind) {
   ThreadState& thread = entered_thread();
   forget(thread, span);
   const SpanState* outer = thread.active;
-  begin_here(thread, span, name, kind);
+  begin_here(thread, span, name, kind, outer != nullptr && !is_ours(*outer) ? kRemote : 0);
   note_start(thread, span);
   if (outer != nullptr && (outer->flags & kHasState) != 0) inherit_state(span, get_state(*outer));
   record_of(span).start_ticks = ticks();
@@ -263,6 +264,7 @@ __attribute__((noinline)) void activate_slowly(SpanState& span) {
   if (span.generation == kNoGeneration || (span.flags & kActive) != 0) return;
   ThreadState& thread = entered_thread();
   name_start_thread(thread, span);
+  if (!is_ours(span)) span.flags |= kInherited;
   activate(thread, span);
 }
 

@@ -63,6 +63,7 @@ void watch_thread_end(ThreadState& thread, const sigset_t& mask) {
 }
 
 void leave_old_process(ThreadState& thread) {
+  mark_inherited(thread);
   thread.pool = nullptr;
   thread.slot = nullptr;
   thread.writer.entry.store(nullptr, std::memory_order_relaxed);

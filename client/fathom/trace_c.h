@@ -42,9 +42,9 @@ typedef struct fathom_context {
   uint8_t trace_id[16];
   uint8_t span_id[8];
   uint8_t flags;   // W3C's: bit 0 sampled, bit 1 random trace id
-  uint8_t remote;  // 1: came from another program
+  uint8_t remote;  // 1: came from another process
   uint16_t state_size;
-  char state[512];  // tracestate; of a remote one as it came, our own entry included: the node before this one
+  char state[512];  // tracestate; after fathom_extract() as it came, our own entry included: the node before this one
 } fathom_context;
 
 typedef struct fathom_span {
