@@ -8,6 +8,8 @@
 //                           a span of this name, open for so long, with an event every 100 us
 //   quiet                   a span without events: another thread starts a child of it, and ends a span that this
 //                           thread started; then fathom::trigger(), and the end of the span
+//   children COUNT STATUS   a span in which so many children are forked, one after the other; each ends a span, waits
+//                           until the agent has it, begins another span, and calls _exit(STATUS)
 //   end
 //
 // To each it answers a line "TRACE_ID START TRIGGER", the times in nanoseconds of CLOCK_MONOTONIC: when its span began,
@@ -15,6 +17,7 @@
 // `burst` comes once it has asked, the others when the (last) span has ended.
 #include <fathom/event.h>
 #include <fathom/trace.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -125,6 +128,24 @@ void quiet() {
   std::fflush(stdout);
 }
 
+[[noreturn]] void be_child(int status) {
+  { const fathom::Span span("child.work"); }
+  fathom::flush(10 * kSecond);
+  const fathom::Span open("child.open");
+  _exit(status);
+}
+
+void children(int count, int status) {
+  const fathom::Span span("children.whole");
+  const uint64_t start_nano = monotonic_nano();
+  for (int i = 0; i < count; ++i) {
+    const pid_t child = fork();
+    if (child == 0) be_child(status);
+    waitpid(child, nullptr, 0);
+  }
+  answer(trace_id(span), start_nano, 0);
+}
+
 // The line that follows.
 std::string obey(const std::string& line) {
   uint64_t number = 0;
@@ -136,6 +157,11 @@ std::string obey(const std::string& line) {
   }
   if (std::sscanf(line.c_str(), "hold %127s %" SCNu64 " %127s", name, &number, parent) >= 2) {
     hold(name, number, parent);
+    return next_line();
+  }
+  int count = 0, status = 0;
+  if (std::sscanf(line.c_str(), "children %d %d", &count, &status) == 2) {
+    children(count, status);
     return next_line();
   }
   if (line == "quiet") {

@@ -219,8 +219,10 @@ Result<> BpfPrograms::choose_programs(bool system_calls) {
 }
 
 Result<> BpfPrograms::map_memory() {
-  for (auto [memory, name, writable] :
-       {std::tuple{&rings_, "rings", false}, {&slots_, "slots", true}, {&chosen_, ".bss.chosen", true}}) {
+  for (auto [memory, name, writable] : {std::tuple{&rings_, "rings", false},
+                                        {&slots_, "slots", true},
+                                        {&chosen_, ".bss.chosen", true},
+                                        {&ends_, ".bss.ends", false}}) {
     Result<> mapped = memory->map(bpf_object__find_map_by_name(object_, name), writable);
     if (!mapped) return mapped;
   }

@@ -71,6 +71,8 @@ class BpfPrograms {
   RingView ring(size_t processor) const;
   // Of system calls that are under way; none if system calls are not recorded.
   std::span<SlotSet> slots() const { return has_system_calls_ ? slots_.as<SlotSet>() : std::span<SlotSet>(); }
+  // How processes ended while the programs were attached (process_ends.h).
+  std::span<const uint64_t> ends() const { return ends_.as<const uint64_t>(); }
   void set_chosen(pid_t pid, bool chosen);
   bool is_chosen(pid_t pid) const;  // no longer, too, when the process has ended
   // Since load(): times that a program was not run, because it was interrupted by itself.
@@ -88,7 +90,7 @@ class BpfPrograms {
   uint64_t ring_bytes_ = 0;
   size_t ring_count_ = 0;
   bool has_system_calls_ = false;
-  MapMemory rings_, slots_, chosen_;
+  MapMemory rings_, slots_, chosen_, ends_;
 };
 
 inline constexpr uint64_t kLeastRingBytes = 65'536;

@@ -12,12 +12,14 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "base/result.h"
 #include "node-agent/kernel/bpf_programs.h"
 #include "node-agent/kernel/choices.h"
 #include "node-agent/kernel/events.h"
+#include "node-agent/kernel/process_ends.h"
 
 namespace fathom::agent {
 
@@ -44,6 +46,12 @@ class KernelRecorder {
   Result<ProcessId> choose(pid_t pid);
   void forget(const ProcessId& process);
   std::vector<ProcessId> chosen();
+
+  // The wait status of a process that ended while any process was chosen, also of one that was not. No value: not
+  // known. Takes no lock.
+  std::optional<int> exit_status(const ProcessId& process) const {
+    return kernel::find_exit_status(programs_->ends(), process);
+  }
 
   // A system call that overlaps the window is in it, also one that is still under way.
   KernelSnapshot snapshot(const SnapshotRequest& request);

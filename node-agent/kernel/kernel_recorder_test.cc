@@ -289,6 +289,32 @@ TEST_F(KernelRecorderTest, AProcessThatEndedIsNoLongerChosen) {
   EXPECT_EQ(count(seen, [](auto& e) { return e.kind == Kind::kSyscallUnderWay; }), 0U);
 }
 
+std::optional<int> status_of(const KernelRecorder& recorder, const std::function<void(const Link&)>& body) {
+  ChildOfTest child([&](const Link& link) {
+    link.await();
+    body(link);
+  });
+  const ProcessId process = identify_process(child.pid());
+  EXPECT_EQ(recorder.exit_status(process), std::nullopt) << "it has not ended";
+  child.go();
+  child.wait_for_end();
+  return recorder.exit_status(process);
+}
+
+TEST_F(KernelRecorderTest, HowAProcessEndsIsKnownOfThoseThatAreNotChosenToo) {
+  EXPECT_EQ(status_of(*recorder_, [](const Link&) { ::_exit(0); }), std::nullopt) << "no process is chosen";
+  const ChildOfTest chosen([](const Link& link) { link.await(); });
+  ASSERT_TRUE(recorder_->choose(chosen.pid()));
+  EXPECT_EQ(status_of(*recorder_, [](const Link&) { ::_exit(0); }), 0);
+  EXPECT_EQ(status_of(*recorder_, [](const Link&) { ::_exit(3); }), 3 << 8);
+  EXPECT_EQ(status_of(*recorder_, [](const Link&) { ::raise(SIGKILL); }), SIGKILL);
+  auto ends_in_a_thread = [](const Link& link) {
+    std::thread([] { ::_exit(4); }).detach();
+    link.await();
+  };
+  EXPECT_EQ(status_of(*recorder_, ends_in_a_thread), 4 << 8);
+}
+
 TEST_F(KernelRecorderTest, AnotherProgramInTheSameProcess) {
   ChildOfTest child([](const Link& link) {
     link.await();

@@ -62,7 +62,7 @@ std::string FollowedProcesses::follow(const ProcessId& process) {
   if (!recorder_ && failure_.empty()) {
     Result<std::unique_ptr<KernelRecorder>> made = KernelRecorder::create(options_);
     if (made)
-      recorder_ = *std::move(made);
+      made_ = (recorder_ = *std::move(made)).get();
     else
       failure_ = made.error().message;
   }
@@ -93,6 +93,11 @@ KernelRecorder* FollowedProcesses::recorder_of(const ProcessId& process, std::st
   if (known->failure.empty()) return recorder_.get();
   missing = known->failure;
   return nullptr;
+}
+
+std::optional<int> FollowedProcesses::exit_status(const ProcessId& process) const {
+  const KernelRecorder* recorder = made_;
+  return recorder == nullptr ? std::nullopt : recorder->exit_status(process);
 }
 
 std::vector<Availability> KernelEvents::availability() const {
@@ -137,6 +142,11 @@ std::unique_ptr<Slice> KernelEvents::slice(const SliceRequest& request) {
   if (recorder == nullptr) return std::make_unique<NoKernelSlice>(std::move(missing));
   return std::make_unique<KernelSlice>(
       recorder->snapshot({.begin_nano = request.begin_nano, .end_nano = request.end_nano, .processes = {process}}));
+}
+
+std::optional<int> KernelEvents::exit_status(const ProcessId& process) const {
+  const std::optional<int> status = scheduling_.exit_status(process);
+  return status ? status : everything_.exit_status(process);
 }
 
 }  // namespace fathom::agent

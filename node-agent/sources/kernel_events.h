@@ -7,6 +7,7 @@
 // reported as text in the capture (kernel_missing).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,7 +28,7 @@ enum class KernelEventsMode {
 
 enum class KernelDepth { kScheduling, kEverything };
 
-// The processes of one recorder. Thread safety: by its owner.
+// The processes of one recorder. Thread safety: by its owner, except exit_status(): any thread, without a lock.
 class FollowedProcesses {
  public:
   explicit FollowedProcesses(const KernelRecorderOptions& options) : options_(options) {}
@@ -36,6 +37,7 @@ class FollowedProcesses {
   void forget(const ProcessId& process);
   // Null: `missing` holds the reason, if the process is followed.
   KernelRecorder* recorder_of(const ProcessId& process, std::string& missing);
+  std::optional<int> exit_status(const ProcessId& process) const;
 
  private:
   struct Followed {
@@ -48,7 +50,8 @@ class FollowedProcesses {
 
   const KernelRecorderOptions options_;
   std::unique_ptr<KernelRecorder> recorder_;
-  std::string failure_;  // why there is no recorder
+  std::atomic<const KernelRecorder*> made_ = nullptr;  // recorder_, for exit_status()
+  std::string failure_;                                // why there is no recorder
   std::vector<Followed> followed_;
 };
 
@@ -65,6 +68,7 @@ class KernelEvents : public Source {
   void follow(const ProcessId& process, FollowReason reason) override;
   void forget(const ProcessId& process, FollowReason reason) override;
   std::unique_ptr<Slice> slice(const SliceRequest& request) override;
+  std::optional<int> exit_status(const ProcessId& process) const override;
 
  private:
   static constexpr uint64_t kMostRingBytes = 1 << 30;  // of all processors

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,6 +76,9 @@ class Source {
   virtual uint64_t needed_bytes(const SliceRequest&) const { return 0; }
   // Never null.
   virtual std::unique_ptr<Slice> slice(const SliceRequest& request) = 0;
+
+  // The wait status of a process that has ended; no value: it is not known. On the agent's loop: microseconds at most.
+  virtual std::optional<int> exit_status(const ProcessId&) const { return std::nullopt; }
 
   // What it lost since the agent started, by name: sent to the collector with each heartbeat. Any thread.
   virtual std::vector<std::pair<std::string, uint64_t>> losses() const { return {}; }

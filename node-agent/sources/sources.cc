@@ -26,6 +26,13 @@ bool Sources::await_first_data(const WatchedProgram& program) const {
   return std::ranges::any_of(all_, [&](const auto& source) { return source->awaits_first_data(program); });
 }
 
+std::optional<int> Sources::exit_status(const ProcessId& process) const {
+  for (const auto& source : all_) {
+    if (const std::optional<int> status = source->exit_status(process)) return status;
+  }
+  return std::nullopt;
+}
+
 std::vector<Availability> Sources::availability() const {
   std::vector<Availability> all;
   for (const auto& source : all_) append(all, source->availability());

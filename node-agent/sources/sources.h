@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "node-agent/sources/source.h"
@@ -21,6 +22,7 @@ class Sources {
   void follow(const ProcessId& process, FollowReason reason) const;
   void forget(const ProcessId& process, FollowReason reason) const;
   bool await_first_data(const WatchedProgram& program) const;
+  std::optional<int> exit_status(const ProcessId& process) const;
   std::vector<Availability> availability() const;
   std::vector<std::pair<std::string, uint64_t>> losses() const;
 

@@ -22,7 +22,7 @@ namespace fathom::agent::testing {
 // agree on them.
 class CaptureServiceTest : public AgentTest {
  protected:
-  CaptureServiceTest() {
+  explicit CaptureServiceTest(std::unique_ptr<Source> source = nullptr) : sources_(usual_sources(std::move(source))) {
     pool_.set_resource({{"service.name", "shop"}, {"service.namespace", "test"}});
     // A minute lasts 1 ns: each request is the slowest of its own minute, which is over when the request ends.
     capture_options_.provisional.minute_nano = 1;
@@ -92,7 +92,7 @@ class CaptureServiceTest : public AgentTest {
 
   HostClock host_clock_;
   CaptureServiceOptions capture_options_;
-  const Sources sources_ = usual_sources();
+  const Sources sources_;
   CaptureWorker::Encode encode_ = encode_capture;
   FakeCaptureOutbox captures_;
   ScriptedPool pool_{4, pool::Clock::kMonotonic, -1, 16};

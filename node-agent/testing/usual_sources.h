@@ -11,10 +11,12 @@
 
 namespace fathom::agent::testing {
 
-inline Sources usual_sources() {
+// `more`: the last source; null: none.
+inline Sources usual_sources(std::unique_ptr<Source> more = nullptr) {
   std::vector<std::unique_ptr<Source>> all;
   all.push_back(std::make_unique<ClientEvents>());
   all.push_back(std::make_unique<KernelEvents>(KernelEventsMode::kRequested, uint64_t{4} << 20));
+  if (more) all.push_back(std::move(more));
   return Sources(std::move(all));
 }
 

@@ -48,7 +48,7 @@ CaptureService::CaptureService(boost::asio::io_context& loop, const CaptureServi
   use(book_.current());
   programs_.add(*this);
   add(std::make_unique<FollowedPrograms>(sources, *worker_));
-  add(std::make_unique<CrashTrigger>(admission_));
+  add(std::make_unique<CrashTrigger>(admission_, sources));
 }
 
 CaptureService::~CaptureService() {

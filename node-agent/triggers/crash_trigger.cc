@@ -10,6 +10,7 @@ namespace fathom::agent {
 
 // Under each trace that was open, because those will never have the end of their spans; the innermost span says where.
 void CrashTrigger::crashed(const std::shared_ptr<const WatchedProgram>& program, const std::vector<ThreadSpan>& open) {
+  if (sources_.exit_status(program->process) == 0) return;
   const uint64_t now_nano = now_monotonic_nano();
   const uint64_t window_nano = admission_.options().crash_window_nano;
   CaptureJob job = admission_.job_of(program, now_nano - std::min(now_nano, window_nano), now_nano);

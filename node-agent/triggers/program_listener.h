@@ -17,8 +17,8 @@ class ProgramListener {
   virtual void changed(const std::shared_ptr<const WatchedProgram>&) {}
   // It is over, and still has what it had open: for a last look. After changed().
   virtual void ended(const std::shared_ptr<const WatchedProgram>&) {}
-  // It died, and not by its own will, as far as one knows: exit() and the return of main() leave a mark. `open`: the
-  // spans that were. After changed().
+  // It died without calling exit() or returning from main(): both leave a mark. `open`: the spans that were open. After
+  // changed().
   virtual void crashed(const std::shared_ptr<const WatchedProgram>&, const std::vector<ThreadSpan>& /*open*/) {}
   // Nothing of it is here any more.
   virtual void gone(const WatchedProgram&) {}

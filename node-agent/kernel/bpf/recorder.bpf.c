@@ -46,6 +46,8 @@ struct task_struct {
   int pid;
   int tgid;
   char comm[16];
+  struct task_struct *group_leader;
+  __u64 start_boottime;
   struct signal_struct *signal;
 };
 #if defined(__TARGET_ARCH_x86)
@@ -92,6 +94,9 @@ struct {
 
 /* A bit for each process id. A load at a known address: what everybody pays who was not chosen. */
 __u64 chosen_bits[kMostPids / 64] SEC(".bss.chosen");
+
+/* How processes ended: the last one of each place. */
+__u64 ends[kEnds] SEC(".bss.ends");
 
 /* The bytes of a ring less one record's; known to the verifier, which proves by it that no write leaves the ring. */
 const volatile __u64 ring_mask = 0;
@@ -327,13 +332,22 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child) {
   return 0;
 }
 
+/* Also of a process that is not chosen: a child of fork() may end before the agent has chosen it. */
+static __always_inline void note_end(struct task_struct *task) {
+  __u32 pid = task->tgid;
+  __u64 started_ticks = task->group_leader->start_boottime / kNanosPerTick;
+  *(volatile __u64 *)&ends[pid % kEnds] = end_of_process(pid, started_ticks, task->exit_code);
+}
+
 /* With its last thread a process is no longer chosen: its number may be another's at once. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task) {
+  bool is_last = task->signal->live.counter == 0;
+  if (is_last) note_end(task);
   if (!is_chosen(task->tgid)) return 0;
   free_slot(task->pid);
   write_pair(kRecordExit, task, task, task, task->exit_code);
-  if (task->signal->live.counter == 0) forget(task->tgid);
+  if (is_last) forget(task->tgid);
   return 0;
 }
 
