@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <random>
 
 #include "base/bytes.h"
 #include "base/testing/repetitions.h"
@@ -14,6 +15,7 @@
 #include "capture/decode.h"
 #include "capture/encode.h"
 #include "capture/format.h"
+#include "capture/frame.h"
 #include "capture/testing/describe.h"
 #include "capture/testing/random_capture.h"
 
@@ -261,6 +263,33 @@ TEST(CaptureCodec, TakesNoMoreMemoryToSortEventsThanItMay) {
     EXPECT_LT(taken, 2 * kEvents * sizeof(Event)) << "what it takes in the end";
     EXPECT_EQ(decode(bytes, {.most_memory_bytes = taken}).ok(), is_sorted);
     EXPECT_TRUE(decode(bytes, {.most_memory_bytes = taken + kEvents * sizeof(Event)}).ok());
+  }
+}
+
+// Numbers of which half the bits are random, in appends of some bytes to a megabyte.
+std::string frame_of_many_appends(size_t likely_bytes, std::string& body) {
+  std::mt19937_64 random(7);
+  FrameWriter frame(likely_bytes);
+  for (size_t bytes : {100, 1 << 20, 1000, 3 << 20, 7, 700'000}) {
+    std::string piece(bytes, '\0');
+    for (size_t at = 0; at + 8 <= bytes; at += 8) {
+      const uint64_t number = random() & 0xffff'ffff;
+      std::memcpy(&piece[at], &number, sizeof number);
+    }
+    frame.append(piece);
+    body += piece;
+  }
+  return *frame.finish();
+}
+
+TEST(CaptureFrame, IsWholeWhoeverCompresses) {
+  for (size_t likely_bytes : {size_t{0}, size_t{64} << 20}) {
+    std::string body;
+    const std::string frame = frame_of_many_appends(likely_bytes, body);
+    const Result<Body> opened = open_frame(frame, 64 << 20);
+    ASSERT_TRUE(opened.ok()) << likely_bytes;
+    EXPECT_EQ(opened->view(), body) << likely_bytes;
+    EXPECT_LT(frame.size(), body.size());
   }
 }
 

@@ -12,6 +12,9 @@ namespace {
 using namespace format;
 
 constexpr int kZstdLevel = 1;  // the agent compresses while a trigger waits
+// From this size on, another thread compresses while the caller encodes, in the smallest pieces that zstd allows.
+constexpr size_t kLargeBytes = 4 << 20;
+constexpr int kPieceBytes = 512 << 10;
 
 Error damaged(std::string_view what) {
   return corrupt("the capture's frame is damaged: " + std::string(what));
@@ -51,6 +54,18 @@ FrameWriter::FrameWriter(size_t likely_bytes)
   frame_.reserve(likely_bytes);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kZstdLevel);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
+  if (likely_bytes >= kLargeBytes) start_thread();
+}
+
+// If that fails, the caller's thread compresses.
+void FrameWriter::start_thread() {
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_nbWorkers, 1);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_jobSize, kPieceBytes);
+  ZSTD_inBuffer in{};
+  ZSTD_outBuffer out{};
+  if (!ZSTD_isError(ZSTD_compressStream2(context_.get(), &out, &in, ZSTD_e_continue))) return;
+  ZSTD_CCtx_reset(context_.get(), ZSTD_reset_session_only);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_nbWorkers, 0);
 }
 
 FrameWriter::~FrameWriter() = default;

@@ -20,7 +20,8 @@ namespace fathom::capture {
 // Compresses what comes, as it comes.
 class FrameWriter : public BodySink {
  public:
-  // `likely_bytes` of the frame: a guess, which costs nothing while it is not used.
+  // `likely_bytes` of the frame: a guess, whose memory costs nothing while it is not used. If it is large, a thread of
+  // zstd compresses, so that the caller need not wait.
   explicit FrameWriter(size_t likely_bytes = 0);
   ~FrameWriter() override;
 
@@ -33,6 +34,7 @@ class FrameWriter : public BodySink {
   };
 
   void take(std::string_view bytes) override { compress(bytes, false); }
+  void start_thread();
   void compress(std::string_view bytes, bool is_end);
 
   std::string frame_;
