@@ -179,7 +179,8 @@ ChunkView DetailReader::Copying::view_of(const Candidate& candidate, const Chunk
 
 void DetailReader::Copying::keep(const Candidate& candidate, const ChunkView& view, uint32_t offset, bool open) {
   snapshot_.chunks.push_back({candidate.number, open, view});
-  reader_.marks_.extend(candidate.number, view, offset, snapshot_.window.now_ticks);
+  // A sealed chunk is of a busy thread, mostly: walking all its records now would take longer than skipping them saves.
+  if (open) reader_.marks_.extend(candidate.number, view, offset, snapshot_.window.now_ticks);
   to_ += view.bytes.size();
   left_ -= view.bytes.size();
 }

@@ -12,6 +12,8 @@ namespace {
 constexpr uint64_t kClockUpdateNano = 50'000'000;
 constexpr uint64_t kFirstClockUpdateNano = 1'000'000;
 constexpr uint64_t kIdleNano = 1'000'000'000;
+// Between visits of a program that has called fathom::trigger(): it waits for its capture.
+constexpr uint64_t kTriggersNano = 4'000'000;
 constexpr uint64_t kTriggerPatienceNano = 100'000'000;
 const CpuShare kShareOfUser(4, 2'000'000);
 
@@ -117,10 +119,10 @@ void WatchRound::visit(Watched& watched, uint64_t now_nano) {
   std::vector<OverdueSpan> overdue;
   if (watched.scan.smallest_threshold_nano() != kNever) watched.scan.visit(now_nano, clock_, overdue);
   spend_since(watched, now_nano);
-  watched.due_nano = next_visit(watched, now_nano);
   uint64_t scanned_nano = now_();
   bool worth_it = !overdue.empty() && sink_.overdue(watched.program, std::move(overdue));
   worth_it = look_for_triggers(watched, now_nano) || worth_it;
+  watched.due_nano = next_visit(watched, now_nano);
   if (!worth_it) spend_since(watched, scanned_nano);
 }
 
@@ -132,6 +134,7 @@ void WatchRound::spend_since(Watched& watched, uint64_t begin_nano) {
 
 uint64_t WatchRound::next_visit(const Watched& watched, uint64_t now_nano) const {
   uint64_t every_nano = interval_of(watched.scan.smallest_threshold_nano(), pace_);
+  if (watched.ticket > 0) every_nano = std::min(every_nano, std::max(kTriggersNano, pace_.shortest_nano));
   uint64_t regular_nano = (now_nano / every_nano + 1) * every_nano;
   return std::max(std::min(regular_nano, watched.scan.next_deadline_nano()), now_nano + kLeastGapNano);
 }

@@ -197,6 +197,18 @@ TEST_F(WatchRoundTest, TriggersOfProgramsArePassedOnOnce) {
   EXPECT_EQ(sink_.lost, 2u);
 }
 
+TEST_F(WatchRoundTest, FurtherTriggersOfAProgramAreSeenSoon) {
+  pool_.trigger("first", 1, ticks());
+  pass(WatchPace().longest_nano);
+  ASSERT_EQ(sink_.triggers.size(), 1u);
+  for (size_t i = 1; i <= 10; ++i) {
+    pass(7 * kMilli / 3);
+    pool_.trigger("further", 1, ticks());
+    pass(4 * kMilli);
+    EXPECT_EQ(sink_.triggers.size(), i + 1);
+  }
+}
+
 TEST_F(WatchRoundTest, TriggersOfLongAgoWereForAPredecessor) {
   ScriptedPool pool{1, pool::Clock::kTsc, -1, 8};
   pool.trigger("old", 1, ticks() - 2 * 6000 * kMilli);
