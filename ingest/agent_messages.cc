@@ -153,8 +153,7 @@ Result<AgentMessage> read(const v1::CaptureBegin& message) {
 }
 
 Result<AgentMessage> read(const v1::SlowTrace& message) {
-  SlowTrace trace{.trace_id = {},
-                  .operation = name_text_of(message.operation()),
+  SlowTrace trace{.operation = name_text_of(message.operation()),
                   .hold_nano = message.hold_nano(),
                   .start_unix_nano = message.start_unix_nano(),
                   .end_unix_nano = message.end_unix_nano(),
