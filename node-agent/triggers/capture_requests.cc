@@ -154,6 +154,11 @@ void CaptureRequests::make_of_others(const CaptureSubject& subject, uint32_t pro
 void CaptureRequests::make_missing(const CaptureRequest& request, const TimeWindow& window) {
   const uint64_t now_nano = now_monotonic_nano();
   std::vector<Target> targets = targets_of(request, window, now_nano);
+  const uint64_t slack_nano = admission_.options().margin_nano;
+  std::erase_if(targets, [&](const Target& target) {
+    return target.spans.begin_nano > target.end_nano + slack_nano ||
+           target.spans.end_nano + slack_nano < target.begin_nano;
+  });
   (void)leave_out(targets, {}, now_nano);
   make(targets, request, std::make_shared<CaptureRequester>());
 }

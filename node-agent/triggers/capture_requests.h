@@ -72,7 +72,7 @@ class CaptureRequests {
   void ring_for(const CaptureRequest& request, const Target& target);
   void make(const CaptureRequest& request, const std::shared_ptr<CaptureRequester>& requester);
   void make_of_others(const CaptureSubject& subject, uint32_t program, uint32_t pid, uint64_t end_nano);
-  // Captures what is not captured yet of the trace; nobody waits for an answer.
+  // Captures what is not captured yet of the trace, in processes with spans in the window; nobody waits for an answer.
   void make_missing(const CaptureRequest& request, const TimeWindow& window);
   void look_again(const CaptureRequest& request, const TimeWindow& window);
   void make(std::span<const Target> targets, const CaptureRequest& request,

@@ -117,6 +117,18 @@ TEST_F(OtherProcessesTest, ASpanThatBecomesKnownJustAfterTheCaptureIsCapturedToo
   EXPECT_EQ(captures_.texts(1), std::vector<std::string>{"here"});
 }
 
+TEST_F(OtherProcessesTest, ASpanThatBeginsAfterTheCapturesWindowIsNotCaptured) {
+  begin_with_two_programs();
+  finish_span(72, now_monotonic_nano() - 1 * kMilli, 2);
+  ASSERT_TRUE(until_captures(1));
+  const uint64_t later = now_monotonic_nano() + 50 * kMilli;
+  ASSERT_TRUE(until([&] { return now_monotonic_nano() > later; }));
+  finish_stock_span(71, later);
+  const uint64_t looked_again = now_monotonic_nano() + CaptureRequests::kSpansKnownNano;
+  ASSERT_TRUE(until([&] { return now_monotonic_nano() > looked_again; }));
+  EXPECT_EQ(captures_.captures.size(), 1u);
+}
+
 TEST_F(OtherProcessesTest, ASpanThatBecomesKnownJustAfterARequestIsCapturedToo) {
   begin_with_two_programs();
   const uint64_t start = begun_nano_;
