@@ -134,7 +134,7 @@ void WatchRound::spend_since(Watched& watched, uint64_t begin_nano) {
 
 uint64_t WatchRound::next_visit(const Watched& watched, uint64_t now_nano) const {
   uint64_t every_nano = interval_of(watched.scan.smallest_threshold_nano(), pace_);
-  if (watched.ticket > 0) every_nano = std::min(every_nano, std::max(kTriggersNano, pace_.shortest_nano));
+  if (watched.ticket > 0) every_nano = std::min(every_nano, kTriggersNano);  // whatever the pace
   uint64_t regular_nano = (now_nano / every_nano + 1) * every_nano;
   return std::max(std::min(regular_nano, watched.scan.next_deadline_nano()), now_nano + kLeastGapNano);
 }

@@ -4,7 +4,7 @@
 // bounds of WatchPace, rounded down to a power of two in milliseconds so that programs are visited together. A span
 // whose threshold is not shorter than the interval is normally seen before its deadline, and again at the deadline; one
 // with a shorter threshold is seen up to an interval late. Programs without thresholds are only searched for their own
-// triggers, and programs that have called fathom::trigger() are visited every 4 ms at least. Thread safety: none.
+// triggers. Programs that have called fathom::trigger() are visited every 4 ms, whatever the pace. Thread safety: none.
 // Hostility: the visits of each program, and of all programs of a user, get a bounded share of the time (cpu_share.h).
 #pragma once
 
