@@ -12,9 +12,8 @@ namespace {
 using namespace format;
 
 constexpr int kZstdLevel = 1;  // the agent compresses while a trigger waits
-// From this size on, another thread compresses while the caller encodes, in the smallest pieces that zstd allows.
-constexpr size_t kLargeBytes = 4 << 20;
-constexpr int kPieceBytes = 512 << 10;
+// From this size on, another thread compresses while the caller encodes.
+constexpr size_t kLargeBytes = 2 << 20;
 
 Error damaged(std::string_view what) {
   return corrupt("the capture's frame is damaged: " + std::string(what));
@@ -59,13 +58,8 @@ FrameWriter::FrameWriter(size_t likely_bytes)
 
 // If that fails, the caller's thread compresses.
 void FrameWriter::start_thread() {
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_nbWorkers, 1);
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_jobSize, kPieceBytes);
-  ZSTD_inBuffer in{};
-  ZSTD_outBuffer out{};
-  if (!ZSTD_isError(ZSTD_compressStream2(context_.get(), &out, &in, ZSTD_e_continue))) return;
-  ZSTD_CCtx_reset(context_.get(), ZSTD_reset_session_only);
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_nbWorkers, 0);
+  thread_ = std::make_unique<PieceThread>([this](std::string_view piece) { compress(piece, false); });
+  if (!thread_->start()) thread_.reset();
 }
 
 FrameWriter::~FrameWriter() = default;
@@ -83,7 +77,12 @@ void FrameWriter::compress(std::string_view bytes, bool is_end) {
   } while (is_end ? left != 0 : in.pos < in.size);
 }
 
+void FrameWriter::take(std::string_view bytes) {
+  thread_ ? thread_->append(bytes) : compress(bytes, false);
+}
+
 Result<std::string> FrameWriter::finish() {
+  if (thread_) thread_->finish();
   compress({}, true);
   if (!fault_.empty()) return exhausted("the capture cannot be compressed: " + fault_);
   frame_.replace(0, kFrameHeadBytes, head_of_frame(bytes()));

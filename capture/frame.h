@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "capture/body_sink.h"
+#include "capture/piece_thread.h"
 
 struct ZSTD_CCtx_s;
 
@@ -20,8 +21,8 @@ namespace fathom::capture {
 // Compresses what comes, as it comes.
 class FrameWriter : public BodySink {
  public:
-  // `likely_bytes` of the frame: a guess, whose memory costs nothing while it is not used. If it is large, a thread of
-  // zstd compresses, so that the caller need not wait.
+  // `likely_bytes` of the frame: a guess, whose memory costs nothing while it is not used. If it is large, another
+  // thread compresses, so that the caller need not wait.
   explicit FrameWriter(size_t likely_bytes = 0);
   ~FrameWriter() override;
 
@@ -33,7 +34,7 @@ class FrameWriter : public BodySink {
     void operator()(ZSTD_CCtx_s* context) const;
   };
 
-  void take(std::string_view bytes) override { compress(bytes, false); }
+  void take(std::string_view bytes) override;
   void start_thread();
   void compress(std::string_view bytes, bool is_end);
 
@@ -41,7 +42,8 @@ class FrameWriter : public BodySink {
   std::unique_ptr<ZSTD_CCtx_s, FreeContext> context_;
   const size_t packed_bytes_;
   std::unique_ptr<char[]> packed_;
-  std::string fault_;  // the first; then nothing is compressed any more
+  std::string fault_;                    // the first; then nothing is compressed any more
+  std::unique_ptr<PieceThread> thread_;  // until finish(), only it compresses
 };
 
 struct Body {
