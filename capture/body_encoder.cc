@@ -7,19 +7,19 @@ namespace fathom::capture {
 
 namespace {
 
-void put_value(EventColumns& columns, const Thread& thread, FieldType type, Value value) {
+void put_value(EventValues& values, const Thread& thread, FieldType type, Value value) {
   switch (type) {
     case FieldType::kInteger:
-      return columns.integer(value.integer());
+      return values.integer(value.integer());
     case FieldType::kNatural:
-      return columns.natural(value.natural());
+      return values.natural(value.natural());
     case FieldType::kReal:
-      return columns.real(value.real());
+      return values.real(value.real());
     case FieldType::kTruth:
-      return columns.truth(value.truth());
+      return values.truth(value.truth());
     case FieldType::kText:
     case FieldType::kBytes:
-      return columns.text(thread.text_of(value), value.is_cut());
+      return values.text(thread.text_of(value), value.is_cut());
   }
 }
 
@@ -55,9 +55,10 @@ void encode_events(const Capture& capture, BodyEncoder& encoder) {
       assert(event.tracepoint < capture.tracepoints.size() && event.spans < capture.span_sets.size());
       const std::vector<Field>& fields = capture.tracepoints[event.tracepoint].fields;
       EventColumns& columns = encoder.events_of(thread.tid);
+      EventValues values = columns.values(fields.size());
       const Field* field = fields.data();
-      for (Value value : thread.values_of(event)) put_value(columns, thread, (field++)->type, value);
-      columns.event(event, fields.size());
+      for (Value value : thread.values_of(event)) put_value(values, thread, (field++)->type, value);
+      columns.add(event, fields.size(), values);
     }
   }
 }

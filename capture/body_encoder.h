@@ -19,7 +19,7 @@ class BodyEncoder {
  public:
   explicit BodyEncoder(BodySink& sink) : sink_(sink) {}
 
-  // Where the next event of a thread goes, with its values; until the next call.
+  // Where one further event of a thread goes.
   EventColumns& events_of(uint32_t tid) {
     if (tid != tid_ || columns_.full()) turn_to(tid);
     return columns_;

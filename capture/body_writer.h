@@ -5,7 +5,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -16,6 +18,36 @@
 #include "base/ids.h"
 
 namespace fathom::capture {
+
+// The low 56 bits: seven of them in the low bits of each byte.
+inline uint64_t spread_sevens(uint64_t value) {
+  value = (value & 0x0000'0000'0fff'ffff) | (value & 0x00ff'ffff'f000'0000) << 4;
+  value = (value & 0x0000'3fff'0000'3fff) | (value & 0x0fff'c000'0fff'c000) << 2;
+  return (value & 0x007f'007f'007f'007f) | (value & 0x3f80'3f80'3f80'3f80) << 1;
+}
+
+// The same bytes as put_varint(), where there is room for kMostVarintBytes, of which all may be written. It has no
+// branch for each byte: of large numbers whose sizes vary, such branches are often predicted wrongly.
+inline char* put_varint_in_room(char* to, uint64_t value) {
+  if (value < 0x80) {
+    *to = static_cast<char>(value);
+    return to + 1;
+  }
+  if (value < 0x4000) {
+    const auto pair = static_cast<uint16_t>((value & 0x7f) | 0x80 | value >> 7 << 8);
+    std::memcpy(to, &pair, sizeof pair);
+    return to + 2;
+  }
+  constexpr uint64_t kMore = 0x8080'8080'8080'8080;
+  const auto bytes = (static_cast<unsigned>(std::bit_width(value)) * 9 + 64) / 64;  // a seventh, rounded up
+  const bool fits_eight = bytes <= 8;
+  const uint64_t low = spread_sevens(value) | (fits_eight ? kMore >> (72 - 8 * bytes) : kMore);
+  std::memcpy(to, &low, sizeof low);
+  if (fits_eight) return to + bytes;
+  to[8] = static_cast<char>(value >> 56);  // bit 63 is where the ninth byte says whether there is a tenth
+  to[9] = 1;
+  return to + bytes;
+}
 
 class BodyWriter {
  public:
@@ -31,7 +63,7 @@ class BodyWriter {
 
   void u8(uint8_t value) { raw({reinterpret_cast<const char*>(&value), 1}); }
   void u64(uint64_t value) { raw({reinterpret_cast<const char*>(&value), sizeof value}); }
-  void varint(uint64_t value) { advance(put_varint(room(kMostVarintBytes), value)); }
+  void varint(uint64_t value) { advance(put_varint_in_room(room(kMostVarintBytes), value)); }
   void svarint(int64_t value) { varint(zigzag(value)); }
   // Of two instants, which may be anything.
   void difference(uint64_t later, uint64_t earlier) { svarint(static_cast<int64_t>(later - earlier)); }

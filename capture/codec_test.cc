@@ -154,8 +154,9 @@ TEST(CaptureCodec, EventsOfThreadsComeInAnyOrder) {
   CaptureEncoder encoder;
   for (uint32_t i = 0; i < 20'000; ++i) {
     EventColumns& columns = encoder.body().events_of(i / 100 % 2 == 0 ? 7 : 1);
-    columns.natural(i);
-    columns.event({.monotonic_nano = i ^ 1}, 1);
+    EventValues values = columns.values(1);
+    values.natural(i);
+    columns.add({.monotonic_nano = i ^ 1}, 1, values);
   }
   EXPECT_TRUE(encoder.body().has_events(7));
   EXPECT_FALSE(encoder.body().has_events(2));
@@ -255,8 +256,10 @@ TEST(CaptureCodec, TakesNoMoreMemoryToSortEventsThanItMay) {
   constexpr uint64_t kEvents = 1000;
   for (bool is_sorted : {true, false}) {
     CaptureEncoder encoder;
-    for (uint64_t i = 1; i <= kEvents; ++i)
-      encoder.body().events_of(1).event({.monotonic_nano = is_sorted ? i : kEvents - i}, 0);
+    for (uint64_t i = 1; i <= kEvents; ++i) {
+      EventColumns& columns = encoder.body().events_of(1);
+      columns.add({.monotonic_nano = is_sorted ? i : kEvents - i}, 0, columns.values(0));
+    }
     const std::string bytes = *encoder.finish(capture);
     uint64_t taken = 0;
     ASSERT_TRUE(decode(bytes, {}, &taken).ok());

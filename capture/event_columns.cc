@@ -3,12 +3,15 @@
 namespace fathom::capture {
 
 ThreadTotals EventColumns::write(uint32_t tid, BodySink& sink) {
-  assert(values_of_event_ == 0);
   ThreadTotals totals{events_, value_count_, texts_.size()};
   char head[2 * kMostVarintBytes];
   const char* end = put_varint(put_varint(head, tid), events_);
   sink.append({head, static_cast<size_t>(end - head)});
-  for (BodyWriter* column : {&times_, &places_, &spans_, &value_counts_, &values_, &texts_}) {
+  for (Column* column : {&times_, &places_, &spans_, &value_counts_}) {
+    sink.append(column->view());
+    column->clear();
+  }
+  for (BodyWriter* column : {&values_, &texts_}) {
     sink.append(column->view());
     column->clear();
   }

@@ -17,6 +17,8 @@ namespace json = boost::json;
 
 constexpr uint64_t kPatienceNano = 30 * kNanosPerSecond;
 constexpr auto kLook = std::chrono::milliseconds(2);
+// No capture of 8 MiB is durable so soon, and each look takes time of the processors from the agent and the server.
+constexpr auto kUntilFirstLook = std::chrono::milliseconds(40);
 // The agent makes two captures a second for such reasons, and says of the others that it skipped them.
 constexpr uint64_t kPaceNano = 600'000'000;
 constexpr uint64_t kHoldMs = 80;
@@ -120,6 +122,7 @@ Result<uint64_t> CaptureRounds::burst_to_durable_nano() {
   pause();
   auto said = ask("bursts " + std::to_string(kBurstBytes));
   if (!said) return said.error();
+  std::this_thread::sleep_for(kUntilFirstLook);
   auto id = await_capture(said->trace, "program");
   if (!id) return id.error();
   const uint64_t durable_nano = now_monotonic_nano();

@@ -70,8 +70,7 @@ class CaptureBuilder {
   capture::Capture& capture() { return capture_; }
   // The kind of event that a source defines itself; once per kind. Its index is what Event::tracepoint means.
   uint32_t add_tracepoint(capture::Tracepoint tracepoint);
-  // Where the next event of a thread goes, until the next call: its values, and then event(). The thread must be in
-  // threads().
+  // Where one further event of a thread goes: values(), then add(). The thread must be in threads().
   capture::EventColumns& events_of(uint32_t node_tid) { return encoder_.body().events_of(node_tid); }
   capture::BodyEncoder& body() { return encoder_.body(); }
   void count_loss(std::string name, uint64_t many);

@@ -41,15 +41,6 @@ class FieldValues {
   std::vector<FieldValue>& values_;
 };
 
-void add(WalkCounts& sum, const WalkCounts& counts) {
-  sum.records += counts.records;
-  sum.holes += counts.holes;
-  sum.hole_bytes += counts.hole_bytes;
-  sum.unknown_records += counts.unknown_records;
-  sum.malformed_records += counts.malformed_records;
-  sum.dropped_spans += counts.dropped_spans;
-}
-
 // ---- text -----------------------------------------------------------------------------------------------------------
 
 // What a terminal would take for something else, and what is no character, as \xNN.
@@ -92,7 +83,8 @@ void append_value(std::string& out, const FieldValue& value) {
   if (value.cut) out += "...";
 }
 
-// The oldest first, so that who wants the events by time finds them nearly so.
+}  // namespace
+
 std::vector<const ChunkCopy*> by_age(const DetailSnapshot& snapshot) {
   std::vector<const ChunkCopy*> chunks;
   chunks.reserve(snapshot.chunks.size());
@@ -101,34 +93,19 @@ std::vector<const ChunkCopy*> by_age(const DetailSnapshot& snapshot) {
   return chunks;
 }
 
-}  // namespace
+void add(WalkCounts& sum, const WalkCounts& counts) {
+  sum.records += counts.records;
+  sum.holes += counts.holes;
+  sum.hole_bytes += counts.hole_bytes;
+  sum.unknown_records += counts.unknown_records;
+  sum.malformed_records += counts.malformed_records;
+  sum.dropped_spans += counts.dropped_spans;
+}
 
 bool decode_payload(const Tracepoint& tracepoint, std::string_view payload, bool exact,
                     std::vector<FieldValue>& values) {
   FieldValues visitor(tracepoint, values);
   return read_payload(tracepoint, payload, exact, visitor);
-}
-
-DecodeCounts walk_events(const DetailSnapshot& snapshot, const TakeRecord& take) {
-  DecodeCounts counts;
-  for (const ChunkCopy* chunk : by_age(snapshot)) {
-    ChunkView view = chunk->view;
-    view.table = &snapshot.table;
-    view.asked_from_ticks = snapshot.window.begin_ticks;
-    RecordWalk walk(view);
-    DetailRecord record;
-    while (walk.next(record)) {
-      if (record.ticks < snapshot.window.begin_ticks || record.ticks > snapshot.window.end_ticks) continue;
-      const Tracepoint* tracepoint = snapshot.table.find(record.kind);
-      if (tracepoint == nullptr) {
-        ++counts.unknown_tracepoints;
-      } else if (!take(record, *tracepoint)) {
-        ++counts.malformed_payloads;
-      }
-    }
-    add(counts.walk, walk.counts());
-  }
-  return counts;
 }
 
 DecodeCounts decode(const DetailSnapshot& snapshot, const std::function<void(const EventView&)>& take) {

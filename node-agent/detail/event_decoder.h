@@ -42,10 +42,34 @@ struct DecodeCounts {
   uint64_t malformed_payloads = 0;   // events whose values do not fit into them; those that do are there
 };
 
+// Copies of chunks, the oldest first, so that events come nearly by time.
+std::vector<const ChunkCopy*> by_age(const DetailSnapshot& snapshot);
+void add(WalkCounts& sum, const WalkCounts& counts);
+
 // All events of the window, chunk by chunk, the oldest first, in each by address. `take` says whether the payload
-// (payload.h) had all that its tracepoint has.
-using TakeRecord = std::function<bool(const DetailRecord&, const Tracepoint&)>;
-DecodeCounts walk_events(const DetailSnapshot& snapshot, const TakeRecord& take);
+// (payload.h) had all that its tracepoint has: bool(const DetailRecord&, const Tracepoint&).
+template <typename Take>
+DecodeCounts walk_events(const DetailSnapshot& snapshot, Take&& take) {
+  DecodeCounts counts;
+  for (const ChunkCopy* chunk : by_age(snapshot)) {
+    ChunkView view = chunk->view;
+    view.table = &snapshot.table;
+    view.asked_from_ticks = snapshot.window.begin_ticks;
+    RecordWalk walk(view);
+    DetailRecord record;
+    while (walk.next(record)) {
+      if (record.ticks < snapshot.window.begin_ticks || record.ticks > snapshot.window.end_ticks) continue;
+      const Tracepoint* tracepoint = snapshot.table.find(record.kind);
+      if (tracepoint == nullptr) {
+        ++counts.unknown_tracepoints;
+      } else if (!take(record, *tracepoint)) {
+        ++counts.malformed_payloads;
+      }
+    }
+    add(counts.walk, walk.counts());
+  }
+  return counts;
+}
 // The same with values.
 DecodeCounts decode(const DetailSnapshot& snapshot, const std::function<void(const EventView&)>& take);
 

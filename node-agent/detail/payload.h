@@ -30,8 +30,10 @@ bool read_text(ByteReader& reader, Visitor& visitor) {
   return !reader.failed();
 }
 
+// Inlined, so that the compiler keeps the reader and the visitor in registers: captures read hundreds of thousands of
+// values while somebody waits.
 template <typename Visitor>
-bool read_value(ByteReader& reader, pool::FieldType type, Visitor& visitor) {
+[[gnu::always_inline]] inline bool read_value(ByteReader& reader, pool::FieldType type, Visitor& visitor) {
   auto integer = [&](int64_t value) { visitor.integer(value); };
   auto natural = [&](uint64_t value) { visitor.natural(value); };
   auto real = [&](auto value) { visitor.real(static_cast<double>(value)); };

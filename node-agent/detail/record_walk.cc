@@ -39,12 +39,15 @@ bool take_long_shape(std::string_view rest, Shape& shape) {
   return true;
 }
 
+// Some functions are inlined by force: a capture has hundreds of thousands of records, and somebody waits for it.
+
 // `rest`: from the record's begin to the chunk's end, at least kLeastRecordBytes.
-bool take_shape(std::string_view rest, Shape& shape) {
+[[gnu::always_inline]] inline bool take_shape(std::string_view rest, Shape& shape) {
   uint32_t head = word_at<uint16_t>(rest, pool::kHeadOffset);
   shape.kind = pool::kind_of(head);
   uint32_t words = head & pool::kLongWords;
-  if (words == pool::kLongWords) return take_long_shape(rest, shape) && shape.bytes <= rest.size();
+  if (words == pool::kLongWords) [[unlikely]]
+    return take_long_shape(rest, shape) && shape.bytes <= rest.size();
   shape.bytes = pool::kLeastRecordBytes + words * pool::kRecordAlignment;
   shape.payload_offset = pool::kPayloadOffset;
   shape.payload_bytes = shape.bytes - pool::kPayloadOffset;
@@ -93,8 +96,8 @@ bool is_likely(std::string_view rest, const Shape& shape, uint64_t last, const C
 }
 
 // Whether a record begins at `at`.
-bool look(const ChunkView& chunk, size_t at, bool in_hole, uint64_t last, Shape& shape) {
-  std::string_view rest = chunk.bytes.substr(at);
+[[gnu::always_inline]] inline bool look(const ChunkView& chunk, size_t at, bool in_hole, uint64_t last, Shape& shape) {
+  const std::string_view rest(chunk.bytes.data() + at, chunk.bytes.size() - at);
   if (word_at<uint32_t>(rest, pool::kEpochOffset) != chunk.epoch) return false;
   if (!take_shape(rest, shape) || shape.kind >= kEndOfKinds) return false;
   return !in_hole || is_likely(rest, shape, last, chunk);
@@ -116,27 +119,28 @@ size_t next_of_epoch(const ChunkView& chunk, size_t at) {
 
 struct RecordWalk::Head {
   Shape shape;
-  uint64_t ticks = 0;
   std::string_view payload;
 };
 
-bool RecordWalk::find(Head& head) {
+[[gnu::always_inline]] inline bool RecordWalk::find(Head& head) {
   for (; has_room(chunk_, at_); at_ += pool::kRecordAlignment) {
-    bool in_hole = at_ != end_;
+    const bool in_hole = at_ != end_;
     if (!look(chunk_, at_, in_hole, ticks_, head.shape)) continue;
-    if (in_hole) {
-      ++counts_.holes;
-      counts_.hole_bytes += at_ - end_;
-      spans_certain_ = false;
-    }
-    head.payload = chunk_.bytes.substr(at_ + head.shape.payload_offset, head.shape.payload_bytes);
+    if (in_hole) count_hole();
+    const char* record = chunk_.bytes.data() + at_;
+    head.payload = {record + head.shape.payload_offset, head.shape.payload_bytes};
     if (head.shape.kind != pool::kPad)
-      ticks_ = ticks_in_window(whole_ticks(ticks_of(chunk_.bytes.substr(at_)), ticks_), chunk_);
-    head.ticks = ticks_;
+      ticks_ = ticks_in_window(whole_ticks(ticks_of({record, head.shape.bytes}), ticks_), chunk_);
     at_ = end_ = at_ + head.shape.bytes;
     return true;
   }
   return false;
+}
+
+void RecordWalk::count_hole() {
+  ++counts_.holes;
+  counts_.hole_bytes += at_ - end_;
+  spans_certain_ = false;
 }
 
 void RecordWalk::take_owner(std::string_view payload) {
@@ -181,7 +185,7 @@ bool RecordWalk::next(DetailRecord& record) {
       continue;
     }
     ++counts_.records;
-    record = {.ticks = head.ticks,
+    record = {.ticks = ticks_,
               .kind = head.shape.kind,
               .tid = tid_,
               .long_form = head.shape.payload_offset == kLongPayloadOffset,

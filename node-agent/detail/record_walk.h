@@ -94,6 +94,7 @@ class RecordWalk {
  private:
   struct Head;
   bool find(Head& head);
+  void count_hole();
   void take_spans(std::string_view payload, bool anew);
   void take_owner(std::string_view payload);
   void take_ours(const Head& head);

@@ -1,6 +1,7 @@
 #include "node-agent/sources/event_collector.h"
 
 #include <bit>
+#include <cstring>
 
 #include "base/hash.h"
 #include "node-agent/detail/payload.h"
@@ -34,48 +35,39 @@ std::string_view bytes_of(const std::vector<capture::SpanRef>& spans) {
 
 }  // namespace
 
-DecodeCounts EventCollector::collect(const DetailSnapshot& snapshot) {
-  snapshot_ = &snapshot;
-  tracepoints_.assign(snapshot.table.all().size(), 0);
-  return walk_events(
-      snapshot, [this](const DetailRecord& event, const Tracepoint& tracepoint) { return add(event, tracepoint); });
+inline std::optional<uint32_t> EventCollector::node_tid_of(uint32_t tid) {
+  return tid == last_tid_ ? last_node_tid_ : find_thread(tid);
 }
 
-// An event that is not taken is not looked into either.
-bool EventCollector::add(const DetailRecord& event, const Tracepoint& tracepoint) {
-  uint64_t nano = times_.monotonic_nano(snapshot_->shape.clock, event.ticks);
-  if (nano < capture_.begin_nano || nano > capture_.end_nano) return true;
-  std::optional<uint32_t> tid = node_tid_of(event.tid);
-  if (!tid) return ++events_without_thread_, true;
-  uint32_t spans = spans_of(event.spans);
-  if (spans == kNoSet) ++events_without_spans_;
-  capture::EventColumns& columns = encoder_.events_of(*tid);
-  bool fits = read_payload(tracepoint, event.payload, event.long_form, columns);
-  columns.event({.monotonic_nano = nano,
-                 .tracepoint = tracepoint_of(tracepoint),
-                 .spans = spans == kNoSet ? 0 : spans,
-                 .spans_certain = event.spans_certain && spans != kNoSet},
-                tracepoint.fields.size());
-  return fits;
-}
-
-std::optional<uint32_t> EventCollector::node_tid_of(uint32_t tid) {
-  if (tid == last_tid_) return last_node_tid_;
+std::optional<uint32_t> EventCollector::find_thread(uint32_t tid) {
   last_tid_ = tid;
   const capture::Thread* thread = threads_.of_program(tid);
   return last_node_tid_ = thread == nullptr ? std::optional<uint32_t>() : thread->tid;
 }
 
-uint32_t EventCollector::tracepoint_of(const Tracepoint& tracepoint) {
+inline uint32_t EventCollector::tracepoint_of(const Tracepoint& tracepoint) {
+  return &tracepoint == last_tracepoint_ ? last_place_ : find_tracepoint(tracepoint);
+}
+
+uint32_t EventCollector::find_tracepoint(const Tracepoint& tracepoint) {
   uint32_t& place = tracepoints_[static_cast<size_t>(&tracepoint - snapshot_->table.all().data())];
   if (place == 0) {
     capture_.tracepoints.push_back(described(tracepoint));
     place = static_cast<uint32_t>(capture_.tracepoints.size());
   }
-  return place - 1;
+  last_tracepoint_ = &tracepoint;
+  return last_place_ = place - 1;
 }
 
-uint32_t EventCollector::spans_of(std::span<const pool::SpanRef> spans) {
+inline uint32_t EventCollector::spans_of(std::span<const pool::SpanRef> spans) {
+  // Of most threads one, which is compared without a call.
+  constexpr size_t kOne = sizeof(pool::SpanRef);
+  if (spans.size() == 1 && last_spans_.size() == kOne && std::memcmp(spans.data(), last_spans_.data(), kOne) == 0)
+    return last_set_;
+  return find_set(spans);
+}
+
+uint32_t EventCollector::find_set(std::span<const pool::SpanRef> spans) {
   std::string_view bytes = bytes_of(spans);
   if (bytes == last_spans_) return last_set_;
   last_spans_ = bytes;
@@ -84,6 +76,33 @@ uint32_t EventCollector::spans_of(std::span<const pool::SpanRef> spans) {
   auto found = sets_.find(hash);
   bool is_known = found != sets_.end() && bytes_of(capture_.span_sets[found->second]) == bytes;
   return last_set_ = is_known ? found->second : new_set(hash, spans);
+}
+
+DecodeCounts EventCollector::collect(const DetailSnapshot& snapshot) {
+  snapshot_ = &snapshot;
+  last_tracepoint_ = nullptr;
+  tracepoints_.assign(snapshot.table.all().size(), 0);
+  return walk_events(
+      snapshot, [this](const DetailRecord& event, const Tracepoint& tracepoint) { return add(event, tracepoint); });
+}
+
+// An event that is not taken is not looked into either.
+inline bool EventCollector::add(const DetailRecord& event, const Tracepoint& tracepoint) {
+  uint64_t nano = times_.monotonic_nano(snapshot_->shape.clock, event.ticks);
+  if (nano < capture_.begin_nano || nano > capture_.end_nano) return true;
+  std::optional<uint32_t> tid = node_tid_of(event.tid);
+  if (!tid) return ++events_without_thread_, true;
+  uint32_t spans = spans_of(event.spans);
+  if (spans == kNoSet) ++events_without_spans_;
+  capture::EventColumns& columns = encoder_.events_of(*tid);
+  capture::EventValues values = columns.values(tracepoint.fields.size());
+  const bool fits = read_payload(tracepoint, event.payload, event.long_form, values);
+  columns.add({.monotonic_nano = nano,
+               .tracepoint = tracepoint_of(tracepoint),
+               .spans = spans == kNoSet ? 0 : spans,
+               .spans_certain = event.spans_certain && spans != kNoSet},
+              tracepoint.fields.size(), values);
+  return fits;
 }
 
 // A set whose hash is another's is there again each time it comes back: that is no harm.

@@ -33,9 +33,13 @@ class EventCollector {
 
  private:
   bool add(const DetailRecord& event, const Tracepoint& tracepoint);
+  // Neighbours have the same thread, tracepoint and spans more often than not; find_*() is for the others.
   std::optional<uint32_t> node_tid_of(uint32_t tid);
+  std::optional<uint32_t> find_thread(uint32_t tid);
   uint32_t tracepoint_of(const Tracepoint& tracepoint);
+  uint32_t find_tracepoint(const Tracepoint& tracepoint);
   uint32_t spans_of(std::span<const pool::SpanRef> spans);
+  uint32_t find_set(std::span<const pool::SpanRef> spans);
   uint32_t new_set(uint64_t hash, std::span<const pool::SpanRef> spans);
 
   static constexpr uint32_t kNoSet = UINT32_MAX;
@@ -45,9 +49,11 @@ class EventCollector {
   ThreadTable& threads_;
   TickTimes& times_;
   const DetailSnapshot* snapshot_ = nullptr;
+  const Tracepoint* last_tracepoint_ = nullptr;
+  uint32_t last_place_ = 0;
   std::vector<uint32_t> tracepoints_;  // by their places in the snapshot's table: that in the capture, plus one
   std::unordered_map<uint64_t, uint32_t> sets_;
-  std::string last_spans_;  // neighbours have the same more often than not
+  std::string last_spans_;
   uint32_t last_set_ = 0;
   std::optional<uint32_t> last_tid_;  // as the program has it
   std::optional<uint32_t> last_node_tid_;
