@@ -9,6 +9,7 @@
 #include "cli/exact_json.h"
 #include "cli/security_flags.h"
 #include "cli/text.h"
+#include "net/address.h"
 
 namespace fathom::cli {
 
@@ -76,7 +77,7 @@ Result<> check_secrecy(const net::ClientSecurity& security, const std::string& s
   constexpr std::string_view kSecure = "https://", kPlain = "http://";
   if (security.token_file.empty() || server.starts_with(kSecure)) return {};
   const std::string address = server.starts_with(kPlain) ? server.substr(kPlain.size()) : server;
-  if (is_loopback(address) || is_loopback(address + ":80")) return {};
+  if (net::is_loopback(address) || net::is_loopback(address + ":80")) return {};
   return invalid("--token-file: the token would go to " + printable(server) +
                  " in the clear; the server must speak TLS, and the URL begin with https://");
 }

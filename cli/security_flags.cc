@@ -1,19 +1,20 @@
 #include "cli/security_flags.h"
 
-#include <boost/asio/ip/address.hpp>
-
-#include "net/http_server.h"
+#include "net/address.h"
 #include "net/tokens.h"
 
 namespace fathom::cli {
 
 std::vector<Flag> listener_security_flags() {
-  return {{"--tls-certificate", "FILE",
-           "every TCP listener speaks TLS, and shows this certificate (PEM; those between it and its CA behind it)"},
-          {"--tls-key", "FILE", "the certificate's private key (PEM, without a passphrase)"},
-          {"--tls-client-ca", "FILE", "let in only who shows a certificate that one of these CAs signed (PEM)"},
-          {"--token-file", "FILE",
-           "let in only who sends one of these bearer tokens: lines TOKEN or NAME:TOKEN; /healthz stays open"}};
+  return {
+      {"--tls-certificate", "FILE",
+       "every TCP listener speaks TLS, and shows this certificate (PEM; those between it and its CA behind it)"},
+      {"--tls-key", "FILE", "the certificate's private key (PEM, without a passphrase)"},
+      {"--tls-client-ca", "FILE", "let in only who shows a certificate that one of these CAs signed (PEM)"},
+      {"--token-file", "FILE",
+       "let in only who sends one of these bearer tokens: lines TOKEN or NAME:TOKEN; /healthz stays open"},
+      {"--allowed-host", "NAME",
+       "answer HTTP requests for this host name, beside IP addresses and localhost; '*': for every name", "", true}};
 }
 
 namespace {
@@ -35,7 +36,8 @@ Result<ListenerFiles> listener_files(const Args& args, const std::vector<std::st
   ListenerFiles files{{.certificate = args.get("--tls-certificate"),
                        .key = args.get("--tls-key"),
                        .client_ca = args.get("--tls-client-ca")},
-                      args.get("--token-file")};
+                      args.get("--token-file"),
+                      args.all("--allowed-host")};
   if (files.tls.certificate.empty() && !files.tls.key.empty()) {
     return invalid("--tls-key: its certificate is missing: --tls-certificate FILE");
   }
@@ -47,7 +49,7 @@ Result<ListenerFiles> listener_files(const Args& args, const std::vector<std::st
   }
   if (files.token_file.empty() || !files.tls.certificate.empty()) return files;
   for (const std::string& address : addresses) {
-    if (address.empty() || is_loopback(address)) continue;
+    if (address.empty() || net::is_loopback(address)) continue;
     return invalid("--token-file: tokens would go to " + address +
                    " in the clear; give --tls-certificate FILE and --tls-key FILE, or listen on 127.0.0.1");
   }
@@ -55,7 +57,7 @@ Result<ListenerFiles> listener_files(const Args& args, const std::vector<std::st
 }
 
 Result<net::ListenerSecurity> load(const ListenerFiles& files) {
-  net::ListenerSecurity security;
+  net::ListenerSecurity security{.hosts = net::AllowedHosts(files.allowed_hosts)};
   if (!files.tls.certificate.empty()) {
     auto tls = net::TlsServer::load(files.tls);
     if (!tls) return tls.error();
@@ -112,14 +114,6 @@ net::ClientSecurity client_security(const Args& args, const std::string& prefix)
           .token_file = args.get(prefix + "token-file"),
           .flags = prefix,
           .address_flag = prefix == "--" ? "--url" : prefix.substr(0, prefix.size() - 1)};
-}
-
-bool is_loopback(const std::string& address) {
-  auto parts = net::split_address(address);
-  if (!parts) return false;
-  boost::system::error_code fault;
-  const auto host = boost::asio::ip::make_address(parts->first, fault);
-  return fault ? parts->first == "localhost" : host.is_loopback();
 }
 
 }  // namespace fathom::cli

@@ -18,9 +18,10 @@ namespace fathom::cli {
 struct ListenerFiles {
   net::TlsFiles tls;       // without a certificate: none
   std::string token_file;  // empty: no token is asked for
+  std::vector<std::string> allowed_hosts;
 };
 
-// --tls-certificate, --tls-key, --tls-client-ca and --token-file of a program that listens.
+// --tls-certificate, --tls-key, --tls-client-ca, --token-file and --allowed-host of a program that listens.
 std::vector<Flag> listener_security_flags();
 // `addresses`: where it listens. Tokens go over none of them in the clear, but within this host.
 Result<ListenerFiles> listener_files(const Args& args, const std::vector<std::string>& addresses);
@@ -39,8 +40,5 @@ std::vector<Flag> client_security_flags(const std::string& prefix, const std::st
 net::ClientSecurity client_security(const Args& args, const std::string& prefix);
 // An error when one of them is given, but names no file.
 Result<> client_files_named(const Args& args, const std::string& prefix);
-
-// Whether "HOST:PORT" is of this host alone.
-bool is_loopback(const std::string& address);
 
 }  // namespace fathom::cli

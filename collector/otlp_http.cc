@@ -83,6 +83,7 @@ class OtlpHttpHandler : public net::HttpHandler {
   bool is_open(const net::HttpRequest& request) const override {
     return request.method == "OPTIONS" || HttpHandler::is_open(request);
   }
+  bool allows_origin(const net::HttpRequest& request) const override { return origin_allowed(request); }
   uint64_t max_body_bytes() const override { return ingest_->options().max_request_bytes; }
 
   std::optional<HttpResponse> admit(HttpRequest& request) override {

@@ -203,12 +203,19 @@ TEST_F(OtlpHttpTest, BrowsersAreAnsweredWhenTheirOriginIsAllowed) {
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(header(reply, "access-control-allow-origin"), "https://shop.test");
   reply = post(kJson, "{}", {{"Origin", "https://evil.test"}});
+  EXPECT_EQ(reply.status, 403);
   EXPECT_EQ(header(reply, "access-control-allow-origin"), "");
 }
 
-TEST_F(OtlpHttpTest, NoCorsUnlessAskedFor) {
+TEST_F(OtlpHttpTest, PagesOfOtherSitesStoreNothingUnlessTheyMay) {
   start();
-  EXPECT_EQ(header(post(kJson, "{}", {{"Origin", "https://shop.test"}}), "access-control-allow-origin"), "");
+  for (const char* type : {kJson, "text/plain"}) {
+    net::HttpReply reply = post(type, full_request_as_json(), {{"Origin", "https://shop.test"}});
+    EXPECT_EQ(reply.status, 403) << type;
+    EXPECT_EQ(header(reply, "access-control-allow-origin"), "");
+    EXPECT_EQ(post(type, full_request_as_json(), {{"Sec-Fetch-Site", "cross-site"}}).status, 403) << type;
+  }
+  EXPECT_TRUE(store_.batches().empty());
 }
 
 TEST(OtlpHttpPreflight, IsAnsweredWithWhatWasAskedFor) {

@@ -90,4 +90,12 @@ std::string endpoint_text(const boost::asio::ip::tcp::endpoint& endpoint) {
   return host + ":" + std::to_string(endpoint.port());
 }
 
+bool is_loopback(std::string_view address) {
+  auto parts = split_address(address);
+  if (!parts) return false;
+  boost::system::error_code fault;
+  const auto host = boost::asio::ip::make_address(parts->first, fault);
+  return fault ? parts->first == "localhost" : host.is_loopback();
+}
+
 }  // namespace fathom::net

@@ -21,6 +21,7 @@ Result<boost::asio::ip::tcp::endpoint> resolve(std::string_view address);
 Result<std::string> listen_on(boost::asio::ip::tcp::acceptor& acceptor, std::string_view address);
 // What listen_on() says of an address that somebody else (gRPC) could not listen on, without a word why.
 std::string why_not_listening(std::string_view address);
+bool is_loopback(std::string_view address);                                 // whether "HOST:PORT" is of this host alone
 std::string endpoint_text(const boost::asio::ip::tcp::endpoint& endpoint);  // "127.0.0.1:80", "[::1]:80"
 
 }  // namespace fathom::net

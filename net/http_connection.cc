@@ -116,6 +116,15 @@ bool HttpConnection::on_header() {
   return admit();
 }
 
+bool HttpConnection::is_for_us() {
+  const bool allows_origin = server_.handler->allows_origin(request_);
+  std::optional<std::string> why = server_.options.security.hosts.refuse(request_, allows_origin);
+  if (!why) return true;
+  server_.metrics.refused(Refusal::kOtherSite);
+  begin_write(server_.handler->error(403, *why, request_.header("content-type")), false);
+  return false;
+}
+
 bool HttpConnection::is_let_in() {
   const auto& tokens = server_.options.security.tokens;
   if (!tokens || server_.handler->is_open(request_)) return true;
@@ -129,7 +138,7 @@ bool HttpConnection::is_let_in() {
 }
 
 bool HttpConnection::admit() {
-  if (!is_let_in()) return true;
+  if (!is_for_us() || !is_let_in()) return true;
   if (auto refusal = server_.handler->admit(request_)) {
     if (refusal->status >= 400) server_.metrics.refused(Refusal::kNotAdmitted);  // a preflight's answer is none
     begin_write(*std::move(refusal), false);

@@ -49,6 +49,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool begin_request();
   bool parse_header();
   bool on_header();
+  bool is_for_us();
   bool is_let_in();
   bool admit();
   bool expect_continue();

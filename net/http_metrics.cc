@@ -10,10 +10,11 @@ namespace {
 constexpr std::array<std::string_view, kRefusals> kRefusalNames = {
     "malformed", "header_too_large", "header_timeout", "not_admitted",    "body_too_large",       "body_timeout",
     "cut_off",   "memory",           "answer_memory",  "reader_too_slow", "too_many_connections", "accept_failed",
-    "no_token"};
+    "no_token",  "other_site"};
 
 // What this server and its handlers answer. A handler may use others; they are listed from their first time on.
-constexpr std::array kUsualStatuses = {200, 204, 400, 401, 404, 405, 408, 413, 415, 417, 431, 499, 500, 501, 503, 504};
+constexpr std::array kUsualStatuses = {200, 204, 400, 401, 403, 404, 405, 408, 413,
+                                       415, 417, 431, 499, 500, 501, 503, 504};
 
 }  // namespace
 

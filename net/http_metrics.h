@@ -28,8 +28,9 @@ enum class Refusal : uint8_t {
   kTooManyConnections,
   kAcceptFailed,
   kNoToken,
+  kOtherSite,  // for another host, or by a page of another site
 };
-inline constexpr size_t kRefusals = static_cast<size_t>(Refusal::kNoToken) + 1;
+inline constexpr size_t kRefusals = static_cast<size_t>(Refusal::kOtherSite) + 1;
 
 class HttpMetrics {
  public:

@@ -35,7 +35,16 @@ HttpServer::Impl::Impl(HttpServerOptions server_options, std::shared_ptr<HttpHan
   if (options.security.tokens) list_token_metrics(options.listener);
 }
 
+void HttpServer::Impl::answer_any_name() {
+  if (options.security.hosts.names_any() || is_loopback(options.address)) return;
+  log_warning("listener=" + options.listener + " at " + options.address +
+              " answers requests for every host name, so that a page of another site may read it through a browser " +
+              "(DNS rebinding); --allowed-host NAME names those that are this host's");
+  options.security.hosts = AllowedHosts::any_without_origin();
+}
+
 Result<std::string> HttpServer::Impl::listen() {
+  answer_any_name();
   if (!options.security.tls) return listen_on(acceptor, options.address);
   front = std::make_unique<TlsFront>(TlsFrontOptions{.listener = options.listener,
                                                      .address = options.address,

@@ -70,6 +70,8 @@ class HttpHandler {
   virtual bool grow_body(HttpRequest&, uint64_t /*bytes*/) { return true; }
   // Who asks for this needs no token: what balancers look at, and what has nothing of anybody's in it.
   virtual bool is_open(const HttpRequest& request) const { return request.path == "/healthz"; }
+  // Whether pages of the site that the request's Origin names may send it (CORS).
+  virtual bool allows_origin(const HttpRequest&) const { return false; }
   virtual uint64_t max_body_bytes() const = 0;  // larger bodies: 413
   // The same for one request whose header is known, where some addresses take larger bodies than others.
   virtual uint64_t body_limit(const HttpRequest&) const { return max_body_bytes(); }
@@ -103,7 +105,9 @@ struct HttpServerOptions {
   // are always given. Without room the answer is 503 with Retry-After, or 413 when it is larger than all of it. None:
   // no such limit.
   std::shared_ptr<ByteBudget> answers;
-  // With tokens, requests without one get 401, whatever they ask for, but for paths that the handler calls open.
+  // Requests for other hosts, and by pages of other sites, get 403 (allowed_hosts.h). A listener that other hosts reach
+  // answers every host name, with a warning in the log, unless names are configured; but not what has an Origin. With
+  // tokens, requests without one get 401, whatever they ask for, but for paths that the handler calls open.
   ListenerSecurity security;
 };
 

@@ -29,6 +29,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   Impl(HttpServerOptions options, std::shared_ptr<HttpHandler> handler);
 
   Result<std::string> listen();
+  void answer_any_name();  // if others reach the listener, and no names are configured
   void run();
   void accept_next();
   void on_accept(boost::system::error_code fault, boost::asio::ip::tcp::socket socket);
@@ -49,7 +50,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   const std::shared_ptr<ByteBudget> answers;
   boost::asio::io_context context;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
-  const HttpServerOptions options;
+  HttpServerOptions options;  // constant from listen() on
   const std::shared_ptr<HttpHandler> handler;
   HttpMetrics metrics;
   boost::asio::ip::tcp::acceptor acceptor;

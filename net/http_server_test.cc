@@ -26,7 +26,8 @@ using testing::status_of;
 
 TEST_F(HttpServerTest, AnswersWithDecodedPathAndParameters) {
   start();
-  std::string answer = exchange("GET /a%20b?x=1%2B1&x=a+b&empty HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  std::string answer =
+      exchange("GET /a%20b?x=1%2B1&x=a+b&empty HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(status_of(answer), 200);
   EXPECT_EQ(body_of(answer), "GET /a b\nx=1+1\nx=a b\nempty=\n");
 }
@@ -194,7 +195,7 @@ TEST_F(HttpServerTest, TruncatedAndRandomInputDisturbsNobody) {
 TEST_F(HttpServerTest, SaysThatARequestEndedTooEarlyAndCountsIt) {
   start();
   for (std::string_view cut :
-       {"G", "GET / HTTP/1.1\r\nHost: h\r\n", "POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\n{}",
+       {"G", "GET / HTTP/1.1\r\nHost: localhost\r\n", "POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\n{}",
         "POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\n", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
         "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n"}) {
     uint64_t before = refused("cut_off");

@@ -295,10 +295,10 @@ TEST_F(Tls, A401SaysWhichSchemeIsMeant) {
   ask_for_tokens();
   serve();
   testing::RawClient client(address_);
-  client.send("GET /x HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YTpi\r\n\r\n");
+  client.send("GET /x HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YTpi\r\n\r\n");
   EXPECT_HAS(client.read_all(), "WWW-Authenticate: Bearer");
   testing::RawClient lower(address_);
-  lower.send("GET /x HTTP/1.1\r\nHost: x\r\nauthorization: bearer " + std::string(kToken) +
+  lower.send("GET /x HTTP/1.1\r\nHost: localhost\r\nauthorization: bearer " + std::string(kToken) +
              "\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(testing::status_of(lower.read_all()), 200);
 }

@@ -8,8 +8,8 @@
 #include "query/capture_routes.h"
 #include "query/control_asks.h"
 #include "query/counters.h"
-#include "query/foreign_page.h"
 #include "query/http_face.h"
+#include "query/json_body.h"
 
 namespace fathom::query {
 
@@ -50,7 +50,6 @@ bool ControlRoutes::takes(const HttpRequest& request) {
 
 std::optional<HttpResponse> ControlRoutes::refuse(const HttpRequest& request) {
   if (request.method != "POST") return std::nullopt;
-  if (auto foreign = refuse_foreign_page(request)) return foreign;
   return refuse_other_than_json(request);
 }
 

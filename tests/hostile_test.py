@@ -123,11 +123,11 @@ class Hostile(unittest.TestCase):
     def test_wrong_types_methods_and_paths(self):
         self.refused(415, b"x", content_type="text/plain")
         self.refused(404, b"{}", path="/v1/nothing")
-        self.assertEqual(raw.status_of(raw.poke(self.server.otlp_http, b"GET /v1/traces HTTP/1.1\r\nHost: x\r\n\r\n")), 405)
+        self.assertEqual(raw.status_of(raw.poke(self.server.otlp_http, b"GET /v1/traces HTTP/1.1\r\nHost: localhost\r\n\r\n")), 405)
         self.refused(415, request_bytes(), Content_Encoding="brotli")
 
     def test_oversized(self):
-        head = b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        head = b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         declared = lambda: raw.poke(self.server.otlp_http, head + b"Content-Length: 1000000000000\r\n\r\n", half_close=False)
         answer = self.rises(declared, "fathom_otlp_requests_total", 'result="oversized"')
         self.assertEqual(raw.status_of(answer), 413)
@@ -189,8 +189,8 @@ class Hostile(unittest.TestCase):
             self.assertGreater(self.counted("fathom_http_refused_total", f'listener="{listener}'), 0)
 
     def test_peers_that_leave_in_the_middle(self):
-        post = b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
-        get = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
+        post = b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
+        get = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
         for address, listener, request in ((self.server.otlp_http, "otlp_http", post), (self.server.http, "query", get)):
             cut_off = f'listener="{listener}",reason="cut_off"'
             for size in (*range(1, len(request), 7), len(request)):
@@ -207,7 +207,7 @@ class Hostile(unittest.TestCase):
             self.rises(lambda: raw.leave(connection), "fathom_http_refused_total", 'reason="cut_off"')
 
     def test_slow_loris_is_cut_off(self):
-        head = b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n"
+        head = b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n"
         beginnings = [(self.server.http, b"GET /heal"), (self.server.otlp_http, head[:20]),
                       (self.server.otlp_http, head + b"\r\n{")]
         connections = [(raw.connect(address), start) for address, start in beginnings for _ in range(20)]

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import tempfile
 import unittest
@@ -12,13 +11,8 @@ import urllib.parse
 import urllib.request
 
 from harness.main import main
+from harness.ports import free_port
 from harness.server import BIN, Server, cli, until
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Victim:

@@ -6,6 +6,7 @@
 #include "cli/config_file.h"
 #include "cli/filter_flags.h"
 #include "cli/sizes.h"
+#include "net/address.h"
 
 namespace fathom {
 
@@ -139,7 +140,7 @@ Result<> security_options(const cli::Args& args, AgentProgramOptions& options) {
   options.collector_security = cli::client_security(args, "--collector-");
   const net::ClientSecurity& shown = options.collector_security;
   options.collector_tls = args.has("--collector-tls") || !shown.ca.empty() || !shown.certificate.empty();
-  if (shown.token_file.empty() || options.collector_tls || cli::is_loopback(options.collector)) return {};
+  if (shown.token_file.empty() || options.collector_tls || net::is_loopback(options.collector)) return {};
   return invalid("--collector-token-file: the token would go to " + options.collector +
                  " in the clear; the collector must speak TLS: --collector-tls, or --collector-ca FILE");
 }

@@ -306,7 +306,7 @@ TEST_F(SnapshotRoutesTest, ALongQuestionKeepsNobodyWaitingAndEndsWithItsAsker) {
     return budget.check().error();
   };
   auto asker = std::make_unique<net::testing::RawClient>(address_);
-  asker->send("GET /api/v1/snapshots/" + one + "/calls HTTP/1.1\r\nHost: x\r\n\r\n");
+  asker->send("GET /api/v1/snapshots/" + one + "/calls HTTP/1.1\r\nHost: localhost\r\n\r\n");
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return begun == 1; });
   lock.unlock();

@@ -6,8 +6,8 @@
 
 #include "net/json_writer.h"
 #include "query/counters.h"
-#include "query/foreign_page.h"
 #include "query/http_face.h"
+#include "query/json_body.h"
 #include "query/params.h"
 #include "query/snapshots/snapshot_routes.h"
 
@@ -103,7 +103,6 @@ uint64_t UploadRoutes::body_limit(const HttpRequest& request) {
 }
 
 std::optional<HttpResponse> UploadRoutes::admit(HttpRequest& request) {
-  if (auto foreign = refuse_foreign_page(request)) return foreign;
   if (store_ == nullptr) return fault_response({ErrorCode::kUnsupported, "this server keeps no snapshots"});
   if (request.method == "POST") {
     if (auto other = refuse_other_than_json(request)) return other;
