@@ -157,6 +157,11 @@ class SourceLines(unittest.TestCase):
             nowhere = server.ask(f"{view}/source", {"file": header["file"], "line": header["line"]})
             self.assertEqual(nowhere["lines"], [])
             self.assertIn("--source-dir", nowhere["missing"])
+            # A file beside it, of which the program has no line.
+            beside = server.ask(f"{view}/source", {"file": "/made/programs/event_crashes.cc", "line": 1})
+            self.assertTrue((SOURCES / "event_crashes.cc").exists())
+            self.assertEqual(beside["lines"], [])
+            self.assertIn("no line of this snapshot is of", beside["missing"])
 
     def identity(self):
         return json.loads(cli("snapshot", "list", "--format", "json", check=0, env=self.env).stdout)[0]["snapshot_id"]

@@ -92,8 +92,14 @@ Result<std::string> run_source(const Stores& stores, const SourceQuestion& quest
   if (stores.snapshots == nullptr) return none_kept();
   if (auto paid = budget.spend(snapshot::kMostSourceBytes); !paid) return paid.error();
   if (auto found = stores.snapshots->find(question.id); !found) return found.error();
-  const auto text = stores.snapshots->source(question.id, question.file, question.line, question.context);
+  auto text = stores.snapshots->source(question.id, question.file, question.line, question.context);
   if (!text && text.error().code != ErrorCode::kNotFound) return text.error();
+  // Other files lie below the directories, too: passwords, for example.
+  if (text) {
+    const auto named = stores.snapshots->look_into(question.id, question.ask, budget);
+    if (!named && named.error().code != ErrorCode::kNotFound) return named.error();
+    if (!named) text = not_found("no line of this snapshot is of '" + question.file + "'");
+  }
   std::string out;
   net::JsonWriter json(out);
   json.begin_object().member("file", std::string_view(question.file));

@@ -50,6 +50,7 @@ Result<std::string> run_question(const Stores& stores, const SnapshotQuestion& q
 struct SourceQuestion {
   SnapshotId id;
   std::string file;  // as rows of the snapshot name it
+  std::string ask;   // to the view: whether a line of the snapshot is of the file
   uint32_t line = 0;
   uint32_t context = 0;
 };

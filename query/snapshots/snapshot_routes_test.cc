@@ -259,6 +259,12 @@ TEST_F(SnapshotRoutesTest, MistakesInLookingAreNamed) {
 
 TEST_F(SnapshotRoutesTest, SourceIsShownOfDirectoriesThatWereGiven) {
   std::ofstream(sources_.path() + "/shop.cc") << "int a;\nint b;\nint \xff;\n";
+  std::ofstream(sources_.path() + "/.env") << "PASSWORD=x\n";
+  snapshots_.view = [](const std::string&, const SnapshotId&, const std::string& ask,
+                       store::QueryBudget&) -> Result<std::string> {
+    if (ask == "source text=" + to_hex("/build/shop.cc")) return std::string("named\n");
+    return not_found("no line is of this file");
+  };
   const std::string source = "snapshots/" + add(1) + "/view/source";
   EXPECT_EQ(get(source + "?file=/build/shop.cc&line=1&context=1").body,
             R"({"file":"/build/shop.cc","first_line":1,"lines":["int a;","int b;"]})"
@@ -269,6 +275,9 @@ TEST_F(SnapshotRoutesTest, SourceIsShownOfDirectoriesThatWereGiven) {
     EXPECT_NE(answer["missing"].as_string().find("--source-dir"), std::string::npos) << file;
     EXPECT_TRUE(answer["lines"].as_array().empty()) << file;
   }
+  auto unnamed = ask(source + "?line=1&file=/build/.env");
+  EXPECT_NE(unnamed["missing"].as_string().find("no line of this snapshot is of '/build/.env'"), std::string::npos);
+  EXPECT_TRUE(unnamed["lines"].as_array().empty());
   EXPECT_NE(refusal(source + "?file=/build/shop.cc&line=1&context=51", 400).find("context"), std::string::npos);
   EXPECT_NE(refusal(source + "?file=/build/shop.cc&line=0", 400).find("'line'"), std::string::npos);
   EXPECT_NE(refusal(source + "?file=/build/shop.cc", 400).find("give 'file' and 'line'"), std::string::npos);

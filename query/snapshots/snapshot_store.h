@@ -88,7 +88,7 @@ class SnapshotStore {
   Result<std::string> ask(std::vector<std::string> words, store::QueryBudget& budget) const;
   Result<std::string> look_into(const SnapshotId& id, const std::string& ask, store::QueryBudget& budget) const;
 
-  // Of a file as rows of a snapshot name it; only below `source_directories`.
+  // Of a file as rows of a snapshot name it; only below `source_directories`. Whether a row does, the caller checks.
   Result<snapshot::SourceText> source(const SnapshotId& id, const std::string& file, uint32_t line,
                                       uint32_t context) const;
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/ids.h"
 #include "query/snapshots/snapshot_queries.h"
 #include "query/snapshots/snapshot_store.h"
 
@@ -35,13 +36,7 @@ class AskLine {
   bool text(std::string_view key) {
     auto value = params_.text(key);
     if (!value) return false;
-    std::string hex;
-    for (const char c : value->substr(0, kMostTextBytes)) {
-      constexpr std::string_view kDigits = "0123456789abcdef";
-      hex += kDigits[static_cast<unsigned char>(c) >> 4];
-      hex += kDigits[static_cast<unsigned char>(c) & 15];
-    }
-    add(key, hex);
+    add(key, to_hex(std::string_view(*value).substr(0, kMostTextBytes)));
     return true;
   }
   void add(std::string_view key, std::string_view value) { line_.append(" ").append(key).append("=").append(value); }
@@ -104,9 +99,10 @@ Result<RoutedQuery> find_route(const SnapshotId& id, Params& params) {
   return ask_query("snapshot_view_find", id, ask.take());
 }
 
-// Of files here, not of the snapshot: no worker is asked.
+// The worker says whether a line of the snapshot is of the file, which is here.
 Result<RoutedQuery> source_route(const SnapshotId& id, Params& params) {
   SourceQuestion question{.id = id, .file = params.text("file").value_or("")};
+  question.ask = "source text=" + to_hex(question.file);
   question.line = static_cast<uint32_t>(params.number("line", 1, UINT32_MAX, 0));
   question.context = static_cast<uint32_t>(params.number("context", 0, kMostContext, kContext));
   if (question.file.empty() || params.texts("line").empty()) {
@@ -115,7 +111,7 @@ Result<RoutedQuery> source_route(const SnapshotId& id, Params& params) {
   return RoutedQuery{.name = "snapshot_view_source",
                      .work = [question](const Stores& stores,
                                         store::QueryBudget& budget) { return run_source(stores, question, budget); },
-                     .lane = Lane::kTransfers};
+                     .lane = Lane::kViews};
 }
 
 }  // namespace

@@ -159,6 +159,12 @@ std::vector<uint64_t> ImageSymbols::offsets_of_line(std::string_view file, uint3
   return offsets;
 }
 
+bool ImageSymbols::names_source(std::string_view file) const {
+  if (!state_->file) return false;
+  const std::lock_guard guard(state_->lock);
+  return state_->source_lines().names(file);
+}
+
 std::vector<const Function*> ImageSymbols::named(std::string_view name) const {
   std::vector<const Function*> found;
   const auto& symbols = state_->table.symbols();

@@ -65,6 +65,8 @@ class ImageSymbols {
   std::vector<const Function*> named(std::string_view name) const;
   // Where code of the line begins ("main.cc" means ".../main.cc"), once per function; sorted.
   std::vector<uint64_t> offsets_of_line(std::string_view file, uint32_t line) const;
+  // Whether a line may be of this file, as the lines above name files.
+  bool names_source(std::string_view file) const;
   // Demangled names, in no order, at most `most`: for "did you mean".
   std::vector<std::string> some_names(size_t most) const;
   const std::string& problem() const;

@@ -109,6 +109,17 @@ TEST_F(ImageSymbolsTest, WhereALineBegins) {
   EXPECT_TRUE(symbols->offsets_of_line("sample.cc", 9999).empty());
 }
 
+TEST_F(ImageSymbolsTest, NamesTheFilesOfItsLines) {
+  for (const char* file : {"sample.elf", "sample.dwarf4.elf"}) {
+    const auto symbols = load(sample(file));
+    EXPECT_TRUE(symbols->names_source("/build/sample.cc")) << file;
+    for (const char* other : {"sample.cc", "/build/.env", "/build", "", "/build/sample.cc/"}) {
+      EXPECT_FALSE(symbols->names_source(other)) << file << ' ' << other;
+    }
+  }
+  EXPECT_FALSE(load("/nowhere")->names_source("/build/sample.cc"));
+}
+
 // "shop::Mutex::take():7 shop::Guard::Guard(shop::Mutex&):10 ..."
 std::string frames_at(const ImageSymbols& symbols, uint64_t offset) {
   std::string text;

@@ -146,14 +146,15 @@ std::vector<SourceFrame> SourceLines::frames(uint64_t address) {
 }
 
 // Reading a unit's functions takes longer than reading its list of files.
-bool SourceLines::names_file(Dwarf_Off at, WantedLine& wanted) const {
+template <typename Matches>
+bool SourceLines::has_file(Dwarf_Off at, uint64_t& looks, const Matches& matches) const {
   Dwarf_Die die{};
   Dwarf_Files* files = nullptr;
   size_t count = 0;
   if (dwarf_offdie(dwarf_.get(), at, &die) == nullptr || dwarf_getsrcfiles(&die, &files, &count) != 0) return false;
-  for (size_t i = 0; i < count && wanted.looks++ < kMostLooks; ++i) {
+  for (size_t i = 0; i < count && looks++ < kMostLooks; ++i) {
     const char* path = dwarf_filesrc(files, i, nullptr, nullptr);
-    if (path != nullptr && wanted.is_of(source_path(die, path))) return true;
+    if (path != nullptr && matches(source_path(die, path))) return true;
   }
   return false;
 }
@@ -183,10 +184,22 @@ std::vector<uint64_t> SourceLines::addresses(std::string_view file, uint32_t lin
   }
   const auto called_here = [&](const InlinedCode::Call& call) { return wanted.is(call.file, call.line); };
   for (auto unit = units.begin(); found.empty() && unit != units.end(); ++unit) {
-    if (names_file(*unit, wanted)) found = inlined_->begins_of(*unit, called_here);
+    const bool is_named = has_file(*unit, wanted.looks, [&](std::string_view path) { return wanted.is_of(path); });
+    if (is_named) found = inlined_->begins_of(*unit, called_here);
   }
   std::sort(found.begin(), found.end());
   return found;
+}
+
+bool SourceLines::names(std::string_view file) {
+  if (!available()) return false;
+  if (!indexed_) index_units();
+  uint64_t looks = 0;
+  std::set<Dwarf_Off> units;
+  for (const Unit& unit : units_) units.insert(unit.die);
+  return std::ranges::any_of(units, [&](Dwarf_Off unit) {
+    return has_file(unit, looks, [&](std::string_view path) { return path == file; });
+  });
 }
 
 }  // namespace fathom::snapshot

@@ -32,6 +32,8 @@ class SourceLines {
   // Where instructions of the line begin, statements if it has any; where it has none of its own, where those begin
   // that were inlined there. Sorted. `file` may be the end of a path. Reads all units.
   std::vector<uint64_t> addresses(std::string_view file, uint32_t line);
+  // Whether a line may be of this file, whose path is whole. Reads the lists of files of all units.
+  bool names(std::string_view file);
 
  private:
   struct EndDwarf {
@@ -58,7 +60,8 @@ class SourceLines {
     bool is_of(std::string_view path) const;
     bool is(std::string_view path, uint32_t number) const { return number == line && is_of(path); }
   };
-  bool names_file(Dwarf_Off unit, WantedLine& wanted) const;
+  template <typename Matches>
+  bool has_file(Dwarf_Off unit, uint64_t& looks, const Matches& matches) const;
   void add_begins(Dwarf_Off unit, WantedLine& wanted, bool statements, std::vector<uint64_t>& found) const;
   static std::optional<SourceLine> line_in(Rows& rows, uint64_t address);
   std::optional<SourceLine> line_at(Dwarf_Off unit, uint64_t address) const;

@@ -101,8 +101,22 @@ std::string SnapshotView::threads_answer() const {
   return out + "\n";
 }
 
+// Whoever has the files of a host shows only what a line of the snapshot may be of.
+Result<std::string> SnapshotView::source_answer(const std::string& file) {
+  bool is_named = named_sources_.contains(file);
+  for (uint32_t image = 0; !is_named; ++image) {
+    const ImageSymbols* symbols = context_->names().symbols(image);
+    if (symbols == nullptr) break;
+    is_named = symbols->names_source(file);
+  }
+  if (!is_named) return not_found("no line of the snapshot is of this file");
+  named_sources_.insert(file);
+  return std::string("named\n");
+}
+
 Result<std::string> SnapshotView::answer(const ViewAsk& ask) {
   if (ask.verb == ViewVerb::kThreads) return threads_answer();
+  if (ask.verb == ViewVerb::kSource) return source_answer(ask.text);
   if (ask.thread >= threads_.size()) {
     return not_found("there is no thread " + std::to_string(ask.thread) + " in the view of this snapshot; it has " +
                      std::to_string(threads_.size()) + ", counted from 0");
@@ -117,6 +131,7 @@ Result<std::string> SnapshotView::answer(const ViewAsk& ask) {
     case ViewVerb::kFind:
       return find_answer(*this, ask);
     case ViewVerb::kThreads:
+    case ViewVerb::kSource:
       break;
   }
   return threads_answer();

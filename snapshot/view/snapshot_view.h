@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ class SnapshotView {
   SnapshotView(const SnapshotId& id, std::unique_ptr<AnswerContext> context, const ViewLimits& limits);
   void index(const ViewLimits& limits);
   std::string threads_answer() const;
+  Result<std::string> source_answer(const std::string& file);
   size_t first_thread() const;
   void write_thread(net::JsonWriter& json, const ThreadView& thread) const;
 
@@ -56,6 +58,7 @@ class SnapshotView {
   KeptFlow kept_;
   DecodeSummary summary_;
   std::vector<std::unique_ptr<ThreadView>> threads_;
+  std::set<std::string> named_sources_;  // that somebody asked for
 };
 
 }  // namespace fathom::snapshot

@@ -258,6 +258,8 @@ TEST_F(SnapshotViewTest, MistakesAreNamed) {
     return answer.ok() ? std::string() : answer.error().message;
   };
   EXPECT_NE(refusal("insns thread=7", ErrorCode::kNotFound).find("thread 7"), std::string::npos);
+  refusal("source text=2f6574632f706173737764", ErrorCode::kNotFound);
+  refusal("source", ErrorCode::kInvalid);
   EXPECT_NE(refusal("stack thread=0 row=99999", ErrorCode::kNotFound).find("99999"), std::string::npos);
   EXPECT_NE(refusal("calls thread=0 from=9 to=8", ErrorCode::kInvalid).find("'from'"), std::string::npos);
   for (const char* line : {"", "sing", "calls colour=red", "calls thread", "calls thread=", "calls thread=-1",

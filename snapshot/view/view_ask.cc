@@ -13,8 +13,8 @@ struct VerbName {
   ViewVerb verb;
 };
 constexpr std::array kVerbs{VerbName{"threads", ViewVerb::kThreads}, VerbName{"calls", ViewVerb::kCalls},
-                            VerbName{"insns", ViewVerb::kInsns}, VerbName{"stack", ViewVerb::kStack},
-                            VerbName{"find", ViewVerb::kFind}};
+                            VerbName{"insns", ViewVerb::kInsns},     VerbName{"stack", ViewVerb::kStack},
+                            VerbName{"find", ViewVerb::kFind},       VerbName{"source", ViewVerb::kSource}};
 
 std::string_view take_word(std::string_view& line) {
   const size_t end = std::min(line.find(' '), line.size());
@@ -87,7 +87,7 @@ bool take_member(std::string_view key, std::string_view value, ViewAsk& ask) {
 Result<ViewAsk> parse_view_ask(std::string_view line) {
   const std::string_view name = take_word(line);
   const auto* verb = std::ranges::find(kVerbs, name, &VerbName::name);
-  if (verb == kVerbs.end()) return invalid("this asks for none of threads, calls, insns, stack, find");
+  if (verb == kVerbs.end()) return invalid("this asks for none of threads, calls, insns, stack, find, source");
   ViewAsk ask;
   ask.verb = verb->verb;
   while (!line.empty()) {
@@ -102,6 +102,7 @@ Result<ViewAsk> parse_view_ask(std::string_view line) {
   if (ask.verb == ViewVerb::kFind && ask.function.empty() == ask.text.empty()) {
     return invalid("find wants 'function' or 'text', and one of them: part of a function's name, or of an instruction");
   }
+  if (ask.verb == ViewVerb::kSource && ask.text.empty()) return invalid("source wants 'text': the name of a file");
   return ask;
 }
 

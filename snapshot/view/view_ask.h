@@ -15,7 +15,7 @@
 
 namespace fathom::snapshot {
 
-enum class ViewVerb : uint8_t { kThreads, kCalls, kInsns, kStack, kFind };
+enum class ViewVerb : uint8_t { kThreads, kCalls, kInsns, kStack, kFind, kSource };
 
 struct ViewAsk {
   static constexpr uint64_t kMostRows = 500;
@@ -37,7 +37,7 @@ struct ViewAsk {
   uint64_t count = 100;
   std::optional<uint64_t> depth;  // of kStack: which call is meant; missing: the innermost
   std::string function;           // of kFind: one of both
-  std::string text;
+  std::string text;               // of kSource: a file's name
   bool backwards = false;
 };
 
