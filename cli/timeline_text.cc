@@ -122,10 +122,18 @@ class TimelineWriter {
     if (uint64_t pid = number_of(capture, "pid"); pid != 0) text += " pid " + std::to_string(pid);
     add(text + " on " + name_text(text_of(capture, "host_name")), kBold);
     if (std::string reason = text_of(capture, "reason"); !reason.empty()) add("  " + printable(reason));
+    other_trace(text_of(capture, "trace_id"));
     std::string problem = text_of(capture, "problem");
     if (!problem.empty()) return add("  cannot be shown: " + printable(problem), kRed);
     add("  " + window_text(capture));
     for (const std::string& doubt : doubts(capture)) add("  " + doubt, kDim);
+  }
+
+  // Else its reason would read as this request's.
+  void other_trace(const std::string& of_capture) {
+    const std::string shown = text_of(timeline_, "trace_id");
+    if (shown.empty() || of_capture.empty() || of_capture == shown) return;
+    add("  of another request, trace " + printable(of_capture) + "; it covers this one's time");
   }
 
   std::string window_text(const boost::json::value& capture) {

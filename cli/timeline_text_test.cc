@@ -140,6 +140,18 @@ TEST(TimelineText, CapturesThatAreLeftOutAreCounted) {
   EXPECT_EQ(none.find("left out"), std::string::npos) << none;
 }
 
+TEST(TimelineText, ACaptureOfAnotherRequestSaysSo) {
+  const std::string reason = "POST /x took 812 ms, its threshold is 250 ms";
+  const auto text_of_capture = [&](const std::string& trace_id) {
+    return timeline_text(parsed_json(R"({"trace_id":"ab","captures":[{"id":"1","trace_id":")" + trace_id +
+                                     R"(","reason":")" + reason + R"("}],"processes":[]})"),
+                         {});
+  };
+  EXPECT_NE(text_of_capture("cd").find(reason + "\n  of another request, trace cd"), std::string::npos);
+  EXPECT_EQ(text_of_capture("ab").find("another request"), std::string::npos);
+  EXPECT_EQ(text_of_capture("").find("another request"), std::string::npos);
+}
+
 TEST(TimelineText, AWindowWithLostChangesIsNotCalledComplete) {
   auto text = [](const std::string& loss) {
     return timeline_text(

@@ -16,7 +16,7 @@ constexpr uint64_t kMostAroundOtlp = 4096;  // what a batch's message has beside
 
 struct SessionMetrics {
   std::array<Counter*, kStreamEnds> ended;
-  std::array<Counter*, 3> acks;
+  std::array<Counter*, static_cast<size_t>(ingest::Ack::Outcome::kRefused) + 1> acks;
   Counter& unknown = counter("fathom_ingest_unknown_messages_total",
                              "Messages of agents that are of a kind this collector does not know; they are ignored");
 
@@ -26,6 +26,7 @@ struct SessionMetrics {
                           label("reason", stream_end_label(static_cast<StreamEnd>(i))));
     }
     constexpr const char* kOutcomes[] = {"durable", "retry", "refused"};
+    static_assert(std::size(kOutcomes) == std::tuple_size_v<decltype(acks)>);
     for (size_t i = 0; i < acks.size(); ++i) {
       acks[i] = &counter("fathom_ingest_acks_total", "Batches of agents by how they were answered",
                          label("outcome", kOutcomes[i]));

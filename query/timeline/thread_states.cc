@@ -20,15 +20,16 @@ enum class SignKind : uint8_t { kStarted, kWoken, kCame, kRan, kLeft };
 constexpr std::string_view kBlockingCalls[] = {
     "fcntl",           "fdatasync",    "fsync",           "mq_timedreceive", "msync",
     "recvfrom",        "recvmmsg",     "recvmsg",         "semop",           "sync",
+    "io_pgetevents",   "mq_timedsend", "msgsnd",          "syncfs",          "vfork",
     "accept",          "accept4",      "clock_nanosleep", "connect",         "epoll_pwait",
     "epoll_pwait2",    "epoll_wait",   "flock",           "futex",           "futex_wait",
     "futex_waitv",     "io_getevents", "io_uring_enter",  "msgrcv",          "nanosleep",
     "pause",           "poll",         "ppoll",           "pselect6",        "rt_sigsuspend",
     "rt_sigtimedwait", "select",       "semtimedop",      "wait4",           "waitid"};
 // Calls that wait for a socket, a pipe or a disk, or copy data the whole time.
-constexpr std::string_view kCopyingCalls[] = {"open",    "openat", "openat2", "pread64",  "preadv",
-                                              "preadv2", "read",   "readv",   "sendfile", "sendmmsg",
-                                              "sendmsg", "sendto", "splice",  "write",    "writev"};
+constexpr std::string_view kCopyingCalls[] = {
+    "open",    "openat", "openat2", "pread64", "preadv", "preadv2", "read",     "readv",   "sendfile", "sendmmsg",
+    "sendmsg", "sendto", "splice",  "write",   "writev", "ioctl",   "pwrite64", "pwritev", "pwritev2"};
 // A thread rarely runs for so long in such a call without a page fault or another event.
 constexpr uint64_t kLongCallNano = 1'000'000;
 constexpr uint64_t kLongCopyNano = 10'000'000;

@@ -151,10 +151,20 @@ TEST(ThreadStates, WithinACallThatBlocksItIsNotSaidToRun) {
   EXPECT_EQ(told({still}, window), "running? 10000000-20000000, unknown? 20000000-100000000") << "not over";
 }
 
+TEST(ThreadStates, CallsThatMostlyWaitAreNotSaidToRun) {
+  constexpr uint64_t kMilli = 1'000'000;
+  for (std::string_view name : {"fsync", "syncfs", "vfork", "msgsnd", "mq_timedsend", "io_pgetevents", "wait4"}) {
+    EXPECT_EQ(told({named_call(name, 20 * kMilli, 25 * kMilli)}, {10 * kMilli, 100 * kMilli}),
+              "running? 10000000-20000000, unknown? 20000000-25000000, running? 25000000-100000000")
+        << name;
+  }
+}
+
 TEST(ThreadStates, ALongReadMayHaveWaited) {
   constexpr uint64_t kMilli = 1'000'000;
   const StateWindow window{10 * kMilli, 2'000 * kMilli};
-  for (std::string_view name : {"read", "readv", "pread64", "sendto", "sendmsg", "write", "splice", "openat"}) {
+  for (std::string_view name : {"read", "readv", "pread64", "sendto", "sendmsg", "write", "splice", "openat",
+                                "pwrite64", "pwritev", "pwritev2", "ioctl"}) {
     SCOPED_TRACE(name);
     EXPECT_EQ(told({named_call(name, 20 * kMilli, 1'020 * kMilli)}, window),
               "running? 10000000-20000000, unknown? 20000000-1020000000, running? 1020000000-2000000000");

@@ -10,12 +10,12 @@ import { sinceNano } from "@/time/since";
 /** Words for triggers; one that is newer than the page has none. */
 export const TRIGGERS: Readonly<Record<string, string>> = {
   overdue: "still running beyond its threshold",
-  slow: "over its threshold at its end",
+  slow: "over its threshold, or among the slowest",
   error: "ended with an error",
   requested: "asked for by a person",
   program: "asked for by the program",
   crash: "the process crashed",
-  remote: "another node of the trace was triggered",
+  remote: "another process of the trace was triggered",
 };
 
 /** Without any word about time, the last day; of a trace, any time. */

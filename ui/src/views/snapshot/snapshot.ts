@@ -46,7 +46,7 @@ export function causeText({ reason, tid }: Pick<SnapshotAnswer["trigger"], "reas
     requested: "asked for by a person",
     program: "asked for by the program",
     crash: "because the process crashed",
-    remote: "because another node of its trace was triggered",
+    remote: "because another process of its trace was triggered",
     symbol: `because ${tid >= 0 ? `thread ${tid}` : "a thread"} called the function that was waited for`,
   };
   return texts[reason] ?? `because of ${reason}${tid >= 0 ? ` in thread ${tid}` : ""}`;

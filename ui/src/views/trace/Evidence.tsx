@@ -45,7 +45,7 @@ const TRIGGERS: Readonly<Record<string, string>> = {
   requested: "somebody asked",
   program: "the program asked",
   crash: "crashed",
-  remote: "another node asked",
+  remote: "another process asked",
 };
 
 const MOST_SHOWN = 6;
