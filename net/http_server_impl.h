@@ -29,7 +29,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   Impl(HttpServerOptions options, std::shared_ptr<HttpHandler> handler);
 
   Result<std::string> listen();
-  void answer_any_name();  // if others reach the listener, and no names are configured
+  void answer_any_name();  // if others reach the listener, or it speaks TLS, and no names are configured
   void run();
   void accept_next();
   void on_accept(boost::system::error_code fault, boost::asio::ip::tcp::socket socket);

@@ -21,6 +21,7 @@ except ImportError:
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 MS = 1_000_000
+SAMPLE = ROOT / "snapshot/symbols/testdata/sample.elf"  # lines of /build/sample.cc; nothing of it runs
 
 
 def definitions():
@@ -64,7 +65,7 @@ class Answers(unittest.TestCase):
     def setUpClass(cls):
         cls.source = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.source.cleanup)
-        pathlib.Path(cls.source.name, "code.c").write_text("int a;\nint b;\nint c;\n", encoding="utf-8")
+        pathlib.Path(cls.source.name, "sample.cc").write_text("int a;\nint b;\nint c;\n", encoding="utf-8")
         cls.server = Server(arguments=["--source-dir", f"/build={cls.source.name}"])
         cls.server.__enter__()
         cls.addClassCleanup(cls.server.__exit__, None, None, None)
@@ -139,7 +140,7 @@ class Answers(unittest.TestCase):
             pathlib.Path(directory, "stream").write_bytes(packets)
             env = {"FATHOM_SNAPSHOTS": f"{directory}/snapshots"}
             imported = cli("snapshot", "import", "--pt", f"{directory}/stream", "--cpu", "6/142/10", "--image",
-                           f"{directory}/code@{pt.BASE:x}", check=0, env=env)
+                           f"{directory}/code@{pt.BASE:x}", "--image", f"{SAMPLE}@7f0000000000", check=0, env=env)
             identity = json.loads(imported.stdout)["snapshot_id"]
             cli("snapshot", "push", identity, "--url", f"http://{self.server.http}", check=0, env=env)
         return identity, instructions
@@ -162,8 +163,10 @@ class Answers(unittest.TestCase):
         stack = self.ask("SnapshotViewStackAnswer", f"{view}/stack", thread=0, row=found["row"])
         self.assertEqual(len(stack["calls"]), 2)
         self.assertGreaterEqual(self.server.metrics()["fathom_snapshot_views"], 1)
-        source = self.ask("SnapshotViewSourceAnswer", f"{view}/source", file="/build/code.c", line=2, context=1)
+        source = self.ask("SnapshotViewSourceAnswer", f"{view}/source", file="/build/sample.cc", line=2, context=1)
         self.assertEqual((source["first_line"], source["lines"]), (1, ["int a;", "int b;", "int c;"]))
+        other = self.ask("SnapshotViewSourceAnswer", f"{view}/source", file="/build/other.cc", line=2, context=1)
+        self.assertEqual(other["lines"], [])
 
     def test_what_is_asked_of_a_whole_snapshot(self):
         identity, _ = self.push_calls(60)
