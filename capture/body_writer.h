@@ -26,8 +26,8 @@ inline uint64_t spread_sevens(uint64_t value) {
   return (value & 0x007f'007f'007f'007f) | (value & 0x3f80'3f80'3f80'3f80) << 1;
 }
 
-// The same bytes as put_varint(), where there is room for kMostVarintBytes, of which all may be written. It has no
-// branch for each byte: of large numbers whose sizes vary, such branches are often predicted wrongly.
+// Writes the bytes of put_varint(), and may write anything to the rest of the kMostVarintBytes behind `to`. It has no
+// branch per byte, because the processor often predicts such branches wrongly if the sizes of large numbers vary.
 inline char* put_varint_in_room(char* to, uint64_t value) {
   if (value < 0x80) {
     *to = static_cast<char>(value);

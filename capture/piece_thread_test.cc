@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kLargeBytes = 16 << 20;
 
-// Of some bytes, in steps that are no divisors of a piece.
+// A text of about this length.
 std::string numbers(size_t bytes) {
   std::string text;
   for (uint64_t number = 0; text.size() < bytes; ++number) text += std::to_string(number * number);

@@ -35,11 +35,11 @@ HttpServer::Impl::Impl(HttpServerOptions server_options, std::shared_ptr<HttpHan
   if (options.security.tokens) list_token_metrics(options.listener);
 }
 
-// A browser refuses a certificate that is not of the name that it asked for, whatever that name resolves to.
+// With TLS, DNS rebinding fails: the certificate is not valid for the page's name.
 void HttpServer::Impl::answer_any_name() {
-  const bool is_safe = options.security.tls != nullptr;
-  if (options.security.hosts.names_any() || (!is_safe && is_loopback(options.address))) return;
-  if (!is_safe) {
+  const bool has_tls = options.security.tls != nullptr;
+  if (options.security.hosts.has_names() || (!has_tls && is_loopback(options.address))) return;
+  if (!has_tls) {
     log_warning("listener=" + options.listener + " at " + options.address +
                 " answers requests for every host name, so that a page of another site may read it through a browser " +
                 "(DNS rebinding); --allowed-host NAME names those that are this host's");

@@ -105,10 +105,9 @@ struct HttpServerOptions {
   // are always given. Without room the answer is 503 with Retry-After, or 413 when it is larger than all of it. None:
   // no such limit.
   std::shared_ptr<ByteBudget> answers;
-  // Requests for other hosts, and by pages of other sites, get 403 (allowed_hosts.h). Unless
-  // names are configured, a listener with TLS answers every host name, and so does one that other hosts reach, with a
-  // warning in the log; but not what has an Origin. With
-  // tokens, requests without one get 401, whatever they ask for, but for paths that the handler calls open.
+  // Requests for other hosts, and by pages of other sites, get 403 (allowed_hosts.h). If no names are configured, a
+  // listener that has TLS, or that other hosts reach, answers every host name; without TLS it warns about it in the
+  // log. With tokens, requests without one get 401, except for paths that the handler calls open.
   ListenerSecurity security;
 };
 

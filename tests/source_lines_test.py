@@ -157,7 +157,7 @@ class SourceLines(unittest.TestCase):
             nowhere = server.ask(f"{view}/source", {"file": header["file"], "line": header["line"]})
             self.assertEqual(nowhere["lines"], [])
             self.assertIn("--source-dir", nowhere["missing"])
-            # A file beside it, of which the program has no line.
+            # The program has no line of the file beside it.
             beside = server.ask(f"{view}/source", {"file": "/made/programs/event_crashes.cc", "line": 1})
             self.assertTrue((SOURCES / "event_crashes.cc").exists())
             self.assertEqual(beside["lines"], [])

@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 constexpr uint64_t kPatienceNano = 30 * kNanosPerSecond;
 constexpr auto kLook = std::chrono::milliseconds(2);
-// No capture of 8 MiB is durable so soon, and each look takes time of the processors from the agent and the server.
+// Each look takes processor time from the agent and the server. A capture that is durable sooner counts as this late.
 constexpr auto kUntilFirstLook = std::chrono::milliseconds(40);
 // The agent makes two captures a second for such reasons, and says of the others that it skipped them.
 constexpr uint64_t kPaceNano = 600'000'000;

@@ -101,7 +101,7 @@ std::string SnapshotView::threads_answer() const {
   return out + "\n";
 }
 
-// Whoever has the files of a host shows only what a line of the snapshot may be of.
+// For a server, which must show no source file but those that line tables of the snapshot name.
 Result<std::string> SnapshotView::source_answer(const std::string& file) {
   bool is_named = named_sources_.contains(file);
   for (uint32_t image = 0; !is_named; ++image) {
