@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <system_error>
+#include <utility>
 
 namespace fathom::capture {
 
