@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
+
 #include "base/protobuf_writer.h"
 #include "ingest.pb.h"
 #include "ingest/limits.h"
@@ -27,6 +29,22 @@ Result<Message> read(const std::string& bytes) {
 template <typename Message>
 Result<Message> read(const v1::AgentMessage& message) {
   return read<Message>(message.SerializeAsString());
+}
+
+std::string upper_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+TEST(AgentMessages, TheProtocolAndBaseNameTheSameTriggersAndReasons) {
+  for (size_t i = 0; i < kCaptureTriggerNames.size(); ++i) {
+    const auto trigger = static_cast<v1::CaptureTrigger>(i + 1);
+    EXPECT_EQ(v1::CaptureTrigger_Name(trigger), upper_case("capture_trigger_" + std::string(kCaptureTriggerNames[i])));
+  }
+  for (size_t i = 0; i < kSkipReasonNames.size(); ++i) {
+    const auto reason = static_cast<v1::SkipReason>(i + 1);
+    EXPECT_EQ(v1::SkipReason_Name(reason), upper_case("skip_reason_" + std::string(kSkipReasonNames[i])));
+  }
 }
 
 CaptureBegin full_begin() {

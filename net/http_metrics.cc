@@ -11,6 +11,7 @@ constexpr std::array<std::string_view, kRefusals> kRefusalNames = {
     "malformed", "header_too_large", "header_timeout", "not_admitted",    "body_too_large",       "body_timeout",
     "cut_off",   "memory",           "answer_memory",  "reader_too_slow", "too_many_connections", "accept_failed",
     "no_token",  "other_site"};
+static_assert(!kRefusalNames.back().empty(), "each refusal has a name");
 
 // What this server and its handlers answer. A handler may use others; they are listed from their first time on.
 constexpr std::array kUsualStatuses = {200, 204, 400, 401, 403, 404, 405, 408, 413,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures whether the slowest requests are captured, as docs/triggers.md promises.
 
-    ./dev bench captures [--json FILE] [--minutes N] [--steps load,durable,extend] [--keep]
+    ./dev bench captures [--json FILE] [--minutes N] [--hops N] [--nodes N]
+                           [--steps load,durable,extend] [--keep]
 
 Step load: four services with seeded faults and five operations each run on two nodes (two agents with default
 settings on this host, and one server). Faults affect 1 to 5 % of the requests of an operation for N minutes (default:
@@ -32,8 +33,9 @@ PROGRAMS = ROOT / "build/release/bin"
 MINUTE = 60 * 10**9
 MARGIN = 10**7  # time that captures have before a request
 ROUNDING = 10**6  # tolerance of clocks
-# The node of each service. Each service calls the next one: half of the traces stay on one node, half visit both.
-SERVICES = {"cart": 0, "stock": 0, "prices": 1, "orders": 1}
+# Each service calls the next one. On two nodes, the first two are on the first node. With one hop, half of the traces then
+# stay on one node; with three, each trace of an operation that calls visits all services.
+SERVICES = ["cart", "stock", "prices", "orders"]
 OPERATIONS = ["browse", "order", "search", "price", "store"]
 REQUESTS_PER_S = 60  # per service
 BEFORE_S = 60  # time without faults
@@ -75,13 +77,14 @@ def cpu_s(pid):
 class Fleet:
     """A server, two agents, and the services; everything is stopped at the end."""
 
-    def __init__(self, directory, seconds):
+    def __init__(self, directory, seconds, hops, nodes):
         self.directory = pathlib.Path(directory)
+        self.hops = hops
         self.processes = []
         self.http = f"127.0.0.1:{free_port()}"
         self.agents = []
         self.start_server()
-        for number in range(2):
+        for number in range(nodes):
             self.start_agent(number)
         self.services = self.start_services(seconds)
 
@@ -108,14 +111,14 @@ class Fleet:
 
     def start_services(self, seconds):
         ports = {name: free_port() for name in SERVICES}
-        names = list(SERVICES)
         services = []
-        for number, name in enumerate(names):
-            following = names[(number + 1) % len(names)]
+        for number, name in enumerate(SERVICES):
+            following = SERVICES[(number + 1) % len(SERVICES)]
+            node = number * len(self.agents) // len(SERVICES)
             words = [PROGRAMS / "faulty-service", name, ports[name], ports[following], seconds, REQUESTS_PER_S, BEFORE_S,
-                     seconds, number + 1]
+                     seconds, number + 1, self.hops]
             services.append(self.start(words, name, OTEL_SERVICE_NAME=name,
-                                       FATHOM_AGENT_SOCKET=str(self.directory / f"agent{SERVICES[name]}.sock")))
+                                       FATHOM_AGENT_SOCKET=str(self.directory / f"agent{node}.sock")))
         for service in services:
             if service.stdout.readline() != "ready\n":
                 raise Failed("a service did not start")
@@ -298,13 +301,13 @@ def measure(arguments, directory):
 def load_figures(arguments, directory):
     seconds = BEFORE_S + arguments.minutes * 60
     begun = time.time()
-    fleet = Fleet(directory, seconds)
+    fleet = Fleet(directory, seconds, arguments.hops, arguments.nodes)
     try:
         cpu = run_load(fleet, seconds)
         print("captures: waiting for the last minute's captures", file=sys.stderr, flush=True)
         time.sleep(75)
         figures = judge_all(fleet, minutes_of(begun + BEFORE_S, seconds - BEFORE_S))
-        mib = max(fleet.metric(number, "fathom_agent_capture_bytes_total") for number in range(2)) / (1 << 20)
+        mib = max(fleet.metric(number, "fathom_agent_capture_bytes_total") for number in range(arguments.nodes)) / (1 << 20)
     finally:
         fleet.stop()
     figures["captures.mib_per_hour"] = mib / (seconds / 3600)
@@ -337,6 +340,9 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", metavar="FILE", help="a file for the figures")
     parser.add_argument("--minutes", type=int, default=10, help="how long faults strike (default: 10)")
+    parser.add_argument("--hops", type=int, choices=range(1, 4), default=1,
+                        help="services that a call visits, one after the other (default: 1)")
+    parser.add_argument("--nodes", type=int, choices=(1, 2), default=2, help="agents of the services (default: 2)")
     parser.add_argument("--steps", metavar="A,B", type=steps_of, default=STEPS,
                         help=f"of {','.join(STEPS)} (default: all)")
     parser.add_argument("--keep", action="store_true", help="keep the data directory and the logs, and say where")
@@ -357,7 +363,8 @@ def main():
         print(f"{key:36}   NOT MEASURED")
     if arguments.json:
         machine = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}"
-        document = {"bench": "captures", "machine": machine, "minutes": arguments.minutes, "figures": figures}
+        document = {"bench": "captures", "machine": machine, "minutes": arguments.minutes, "hops": arguments.hops,
+                    "nodes": arguments.nodes, "figures": figures}
         if missing:
             document["not_measured"] = {key: "see the log" for key in missing}
         pathlib.Path(arguments.json).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

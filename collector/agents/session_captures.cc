@@ -13,8 +13,11 @@ namespace {
 
 using State = ingest::CaptureProgress::State;
 
+constexpr size_t kStates = 4;
+static_assert(static_cast<size_t>(State::kRefused) + 1 == kStates, "each state has its counter below");
+
 struct CaptureMetrics {
-  std::array<Counter*, static_cast<size_t>(State::kRefused) + 1> answered;
+  std::array<Counter*, kStates> answered;
   Counter& abandoned = outcome("abandoned");
   Counter& bytes = counter("fathom_capture_received_bytes_total", "Bytes of captures that came from agents");
 

@@ -10,11 +10,12 @@
 
 #include "base/result.h"
 #include "collector/snapshot_sink.h"
+#include "ingest/limits.h"
 
 namespace fathom::collector {
 
-// The largest message that can be one of these, about.
-inline constexpr uint64_t kMostSnapshotMessageBytes = (1 << 20) + 4096;
+// Of a message: a piece of the largest size, and its other fields.
+inline constexpr uint64_t kMostSnapshotMessageBytes = ingest::kMostSnapshotPieceBytes + 4096;
 
 Result<SnapshotPiece> parse_snapshot_piece(std::string_view message);
 Result<std::vector<Sha256>> parse_image_names(std::string_view message);

@@ -5,8 +5,10 @@
 // own.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "node-agent/agent/process_life.h"
@@ -74,6 +76,21 @@ struct KernelLosses {
   uint64_t missed = 0;       // times that the kernel did not run one of the programs: since the last snapshot, by its
                              // own count; and in this one, by what must have been told (missing_changes.h)
 };
+
+// The counts and their names in metrics.
+inline constexpr std::array<std::pair<const char*, uint64_t KernelLosses::*>, 5> kKernelLosses = {{
+    {"overwritten", &KernelLosses::overwritten},
+    {"torn", &KernelLosses::torn},
+    {"left_out", &KernelLosses::left_out},
+    {"no_slot", &KernelLosses::no_slot},
+    {"missed", &KernelLosses::missed},
+}};
+static_assert(sizeof(KernelLosses) == kKernelLosses.size() * sizeof(uint64_t), "each count has a name");
+
+// In captures, and in reports to the collector.
+inline std::string kernel_loss_name(const char* reason) {
+  return std::string("kernel_") + reason;
+}
 
 struct KernelSnapshot {
   std::vector<KernelEvent> events;  // by time

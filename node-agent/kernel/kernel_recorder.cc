@@ -23,13 +23,7 @@ Counter& lost(const char* reason) {
 }
 
 void tell(const KernelLosses& losses) {
-  static Counter &overwritten = lost("overwritten"), &torn = lost("torn"), &left_out = lost("left_out"),
-                 &no_slot = lost("no_slot"), &missed = lost("missed");
-  overwritten.add(losses.overwritten);
-  torn.add(losses.torn);
-  left_out.add(losses.left_out);
-  no_slot.add(losses.no_slot);
-  missed.add(losses.missed);
+  for (const auto& [reason, count] : kKernelLosses) lost(reason).add(losses.*count);
 }
 
 Error unsupported(const KernelObstacle& obstacle) {
@@ -124,6 +118,14 @@ void KernelRecorder::count_losses(KernelLosses& losses) {
   std::lock_guard lock(mutex_);
   losses.no_slot = no_slot - std::min(no_slot, std::exchange(no_slot_told_, std::max(no_slot, no_slot_told_)));
   losses.missed += missed - std::min(missed, std::exchange(missed_told_, std::max(missed, missed_told_)));
+}
+
+std::vector<std::pair<std::string, uint64_t>> kernel_losses() {
+  std::vector<std::pair<std::string, uint64_t>> losses;
+  for (const auto& [reason, count] : kKernelLosses) {
+    if (const uint64_t many = lost(reason).value(); many != 0) losses.emplace_back(kernel_loss_name(reason), many);
+  }
+  return losses;
 }
 
 KernelSnapshot KernelRecorder::snapshot(const SnapshotRequest& request) {

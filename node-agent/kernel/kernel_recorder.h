@@ -71,6 +71,9 @@ class KernelRecorder {
   uint64_t missed_told_ = 0;
 };
 
+// Of all recorders since the agent began, those that are not zero, as kernel_loss_name() names them.
+std::vector<std::pair<std::string, uint64_t>> kernel_losses();
+
 // Of each ring, by these options and so many processors.
 uint64_t ring_bytes_of(const KernelRecorderOptions& options, size_t processors);
 

@@ -91,6 +91,31 @@ TEST_F(KernelRecorderTest, SystemCallsOfAChosenProcess) {
   EXPECT_EQ(seen.losses.overwritten + seen.losses.left_out + seen.losses.no_slot, 0U);
 }
 
+uint64_t reported(const std::string& name) {
+  for (const auto& [loss, many] : kernel_losses()) {
+    if (loss == name) return many;
+  }
+  return 0;
+}
+
+TEST_F(KernelRecorderTest, ReportsHaveTheSumOfTheLossesOfSnapshots) {
+  ChildOfTest child([](const Link& link) {
+    link.await();
+    call_nobody(100);
+    link.say();
+    link.await();
+  });
+  auto process = recorder_->choose(child.pid());
+  ASSERT_TRUE(process) << process.error().message;
+  child.go();
+  ASSERT_TRUE(child.wait_until_said());
+  const uint64_t before = reported("kernel_left_out");
+  const SnapshotRequest few{.processes = {*process}, .most_events = 10};
+  const uint64_t first = recorder_->snapshot(few).losses.left_out, second = recorder_->snapshot(few).losses.left_out;
+  EXPECT_GE(first, 90U);
+  EXPECT_EQ(reported("kernel_left_out") - before, first + second);
+}
+
 TEST_F(KernelRecorderTest, NothingOfOthers) {
   auto body = [](const Link& link) {
     link.await();

@@ -10,11 +10,7 @@ namespace fathom::agent {
 namespace {
 
 void count(const KernelLosses& losses, CaptureBuilder& capture) {
-  capture.count_loss("kernel_overwritten", losses.overwritten);
-  capture.count_loss("kernel_torn", losses.torn);
-  capture.count_loss("kernel_left_out", losses.left_out);
-  capture.count_loss("kernel_no_slot", losses.no_slot);
-  capture.count_loss("kernel_missed", losses.missed);
+  for (const auto& [reason, count] : kKernelLosses) capture.count_loss(kernel_loss_name(reason), losses.*count);
 }
 
 class KernelSlice : public Slice {

@@ -69,6 +69,7 @@ class KernelEvents : public Source {
   void forget(const ProcessId& process, FollowReason reason) override;
   std::unique_ptr<Slice> slice(const SliceRequest& request) override;
   std::optional<int> exit_status(const ProcessId& process) const override;
+  std::vector<std::pair<std::string, uint64_t>> losses() const override { return kernel_losses(); }
 
  private:
   static constexpr uint64_t kMostRingBytes = 1 << 30;  // of all processors

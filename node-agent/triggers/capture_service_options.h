@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/capture_window.h"
 #include "base/slowest_requests.h"
 #include "base/time.h"
 #include "node-agent/snapshots/snapshot_bell.h"
@@ -29,8 +30,8 @@ struct ProvisionalOptions {
   // that took less than half of its operation's threshold. Recorders hold events for longer.
   uint64_t copy_after_nano = 500'000'000;
   uint64_t copy_usual_after_nano = 8'000'000'000;
-  // The longest wait of a due copy. After this time a busy node's recorders have overwritten the request, and a copy
-  // would read everything recorded since then.
+  // The longest wait for a copy, from the request's end. After this time a busy node's recorders have overwritten the
+  // request, and a copy would read everything recorded since then.
   uint64_t longest_copy_wait_nano = 20'000'000'000;
   // From the end of a minute until it is closed, so that requests that began in it can end and be captured.
   uint64_t close_after_nano = 5'000'000'000;
@@ -51,7 +52,7 @@ struct CaptureServiceOptions {
   uint64_t first_data_nano = 1'000'000'000;      // how long a trigger waits for a program's first data
   uint64_t program_window_nano = 5'000'000'000;  // of fathom::trigger() outside of spans
   uint64_t request_window_nano = 5'000'000'000;  // of a request without a window
-  uint64_t longest_window_nano = 600'000'000'000;
+  uint64_t longest_window_nano = kLongestCaptureWindowNano;
   size_t most_subjects = 8;  // traces of one capture's content
   size_t most_requested_processes = 32;
   SnapshotBell* snapshots = nullptr;  // requests snapshots of triggers; null: control flow is not recorded

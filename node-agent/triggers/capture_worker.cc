@@ -4,6 +4,7 @@
 #include <cassert>
 #include <chrono>
 
+#include "base/capture_window.h"
 #include "base/time.h"
 
 namespace fathom::agent {
@@ -11,8 +12,8 @@ namespace fathom::agent {
 namespace {
 
 constexpr uint64_t kTimesUpdateNano = kNanosPerSecond;
-// No job may wait for longer.
-constexpr uint64_t kLongestWaitNano = 601 * kNanosPerSecond;
+// No job may wait for longer: until the end of its window, and for a program's first data.
+constexpr uint64_t kLongestWaitNano = kLongestCaptureWindowNano + kNanosPerSecond;
 
 uint64_t ready_nano(const CaptureJob& job) {
   return std::max(job.end_nano, job.first_data_by_nano);

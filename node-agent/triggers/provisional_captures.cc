@@ -250,7 +250,8 @@ std::vector<ProgramWindow> ProvisionalCaptures::choose_trace(const TraceId& trac
 bool ProvisionalCaptures::has_expired(Candidate& candidate, uint64_t now_nano) const {
   if (!candidate.is_due(now_nano)) return false;
   if (candidate.due_since_nano == 0) candidate.due_since_nano = now_nano;
-  return now_nano - candidate.due_since_nano > options_.longest_copy_wait_nano;
+  const uint64_t after_nano = candidate.is_chosen ? 0 : copy_after_nano(candidate);
+  return after_nano + (now_nano - candidate.due_since_nano) > options_.longest_copy_wait_nano;
 }
 
 // Skips candidates that were not copied in time, unless an existing content covers their window.

@@ -96,6 +96,25 @@ TEST_F(ProvisionalCopiesTest, WhoeverWaitsTooLongForItsTurnIsSkipped) {
   EXPECT_FALSE(add(4, 4 * kNanosPerMilli, 0, 2)) << "its place stays taken";
 }
 
+// The delay of its copy is part of the wait: recorders do not hold it for longer because it is usual.
+TEST_F(ProvisionalCopiesTest, AUsualRequestWaitsNoLongerThanAnother) {
+  options_.provisional.copies = {0, 1};
+  options_.provisional.copy_usual_after_nano = 8 * kNanosPerSecond;
+  begin();
+  ASSERT_TRUE(add(1, 50 * kNanosPerMilli, 1 * kNanosPerSecond, 1));
+  work(1);
+  ASSERT_TRUE(add(2, 5 * kNanosPerMilli, 0, 2, 100 * kNanosPerMilli));
+  const uint64_t ended_nano = now_;
+  now_ = ended_nano + 8 * kNanosPerSecond + 100 * kNanosPerMilli;
+  step();
+  now_ = ended_nano + options_.provisional.longest_copy_wait_nano - 100 * kNanosPerMilli;
+  step();
+  EXPECT_TRUE(skipped().empty());
+  now_ = ended_nano + options_.provisional.longest_copy_wait_nano + 300 * kNanosPerMilli;
+  step();
+  EXPECT_EQ(skipped(), (std::vector{std::pair{2, SkipReason::kRate}}));
+}
+
 TEST_F(ProvisionalCopiesTest, ABusyWorkerUsesUpNoneOfTheRate) {
   options_.worker.most_jobs = 2;  // half of them, one, for provisional captures
   options_.provisional.copies = {0, 2};

@@ -1,6 +1,7 @@
 #include "node-agent/uplink/capture_courier.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "base/log.h"
 #include "base/metrics.h"
@@ -34,11 +35,6 @@ Counter& lost(const char* reason) {
 
 constexpr std::array<const char*, 4> kReasons = {"refused", "no_room", "not_taken", "unsent"};
 
-CaptureFate fate_of(size_t loss) {
-  constexpr CaptureFate kFates[] = {CaptureFate::kRefused, CaptureFate::kNoRoom, CaptureFate::kNotTaken};
-  return kFates[loss];
-}
-
 }  // namespace
 
 CaptureCourier::CaptureCourier(uint64_t memory_bytes, Surroundings surroundings)
@@ -51,7 +47,7 @@ CaptureCourier::CaptureCourier(uint64_t memory_bytes, Surroundings surroundings)
 void CaptureCourier::send(OutgoingCapture capture, std::function<void(CaptureFate)> done) {
   if (std::optional<Loss> loss = why_not(capture)) {
     count(*loss);
-    return tell(std::move(done), fate_of(static_cast<size_t>(*loss)));
+    return tell(std::move(done), fate_of(*loss));
   }
   auto parcel = std::make_shared<Parcel>();
   parcel->capture = std::move(capture);
@@ -61,6 +57,13 @@ void CaptureCourier::send(OutgoingCapture capture, std::function<void(CaptureFat
   const auto place = parcel->capture.can_wait ? waiting_.end() : first_that_can_wait();
   waiting_.insert(place, std::move(parcel));
   show();
+}
+
+CaptureFate CaptureCourier::fate_of(Loss loss) {
+  constexpr std::array kFates = {CaptureFate::kRefused, CaptureFate::kNoRoom, CaptureFate::kNotTaken};
+  static_assert(kFates.size() == static_cast<size_t>(Loss::kUnsent), "each loss but this one has a fate");
+  assert(loss != Loss::kUnsent);
+  return kFates[static_cast<size_t>(loss)];
 }
 
 std::optional<CaptureCourier::Loss> CaptureCourier::why_not(const OutgoingCapture& capture) const {
@@ -218,7 +221,7 @@ void CaptureCourier::settle(Parcel& parcel, CaptureFate fate) {
 
 void CaptureCourier::lose(Parcel& parcel, Loss loss) {
   count(loss);
-  settle(parcel, fate_of(static_cast<size_t>(loss)));
+  settle(parcel, fate_of(loss));
 }
 
 void CaptureCourier::give_up() {

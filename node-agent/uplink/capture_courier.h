@@ -58,7 +58,9 @@ class CaptureCourier {
 
  private:
   enum class Loss : uint8_t { kRefused, kNoRoom, kNotTaken, kUnsent };
-  static constexpr size_t kLosses = 4;
+  static constexpr size_t kLosses = static_cast<size_t>(Loss::kUnsent) + 1;
+  // `loss`: none of give_up(), which tells nobody.
+  static CaptureFate fate_of(Loss loss);
   struct Parcel {
     OutgoingCapture capture;
     std::function<void(CaptureFate)> done;

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/capture_window.h"
 #include "base/time.h"
 
 namespace fathom::query {
@@ -16,8 +17,6 @@ namespace {
 
 using store::StoredCapture;
 
-// The longest window that a user can request.
-constexpr uint64_t kLongestWindowNano = 10 * kNanosPerMinute;
 // Rows between two checks of the budget.
 constexpr size_t kPageRows = 100;
 constexpr uint64_t kShareOfSearch = 4;
@@ -150,7 +149,7 @@ class Search {
   }
   static store::CaptureFilter filter_for(const Origin& origin, const Asked& asked) {
     store::CaptureFilter filter;
-    filter.range = {asked.begin_nano - std::min(asked.begin_nano, kLongestWindowNano), asked.end_nano};
+    filter.range = {asked.begin_nano - std::min(asked.begin_nano, kLongestCaptureWindowNano), asked.end_nano};
     if (origin.names_process()) {
       filter.process = store::CaptureProcess{origin.node_id, origin.node_pid};
     } else {

@@ -1,12 +1,13 @@
 // A service with seeded faults for `./dev bench captures`, in which four of them call each other on loopback.
 //
-//   faulty_service NAME OWN_PORT NEXT_PORT SECONDS RATE FAULTS_FROM_S FAULTS_TO_S SEED
+//   faulty_service NAME OWN_PORT NEXT_PORT SECONDS RATE FAULTS_FROM_S FAULTS_TO_S SEED HOPS
 //
 // Each service starts root requests of five operations, RATE per second in all, and serves the calls of the previous
-// service. Each operation has a fault: a long sleep, a lock that is held long, a slow disk, or (two operations) a call
-// whose server sleeps or spins. It affects 1 to 5 % of the requests from FAULTS_FROM_S to FAULTS_TO_S seconds after the
-// start. The environment variable OTEL_SERVICE_NAME sets service.name. Prints "ready" when it listens, and at the end
-// the number of requests that it made.
+// service. Two operations call HOPS services, each of which calls the next. Each operation has a fault: a long sleep, a
+// lock that is held long, a slow disk, or (those two) the last service that is called sleeps or spins. It affects 1 to
+// 5 % of the requests from FAULTS_FROM_S to FAULTS_TO_S seconds after the start. The environment variable
+// OTEL_SERVICE_NAME sets service.name. Prints "ready" when it listens, and at the end the number of requests that it
+// made.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -25,6 +26,7 @@
 #include <deque>
 #include <mutex>
 #include <random>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -48,6 +50,7 @@ struct Options {
   double faults_from_s = 0;
   double faults_to_s = 0;
   uint64_t seed = 0;
+  int hops = 1;
 };
 
 [[noreturn]] void die(const char* what) {
@@ -81,10 +84,12 @@ class Next {
  public:
   explicit Next(int port) : port_(port) {}
 
-  std::string call(const std::string& operation) {
+  // `hops`: how many services to call, each by the one before it.
+  std::string call(const std::string& operation, int hops) {
     fathom::Span span("call " + operation, fathom::Kind::kClient);
     if (socket_ < 0) connect();
-    if (!write_line(socket_, operation + " " + span.context().traceparent())) die("the next service is gone");
+    const std::string request = operation + " " + std::to_string(hops) + " " + span.context().traceparent();
+    if (!write_line(socket_, request)) die("the next service is gone");
     return read_line(socket_);
   }
 
@@ -168,7 +173,7 @@ class Service {
       fathom::Span span(std::string(options_.name) + "." + kNames[operation], std::nullopt, fathom::Kind::kServer);
       FATHOM_EVENT_ON("request", "operation", operation);
       usual_work(random);
-      if (operation % 2 == 1) next.call(strikes(operation, random) ? "slow" : "usual");
+      if (operation % 2 == 1) next.call(strikes(operation, random) ? "slow" : "usual", options_.hops);
       if (operation % 2 == 0 && strikes(operation, random)) fault(operation, random);
       ++requests_;
     }
@@ -231,18 +236,28 @@ class Service {
   }
   void serve(int socket) {
     std::mt19937_64 random(options_.seed + static_cast<uint64_t>(socket));
+    Next next(options_.next_port);
     for (std::string line = read_line(socket); !line.empty(); line = read_line(socket)) {
-      const size_t space = line.find(' ');
-      const std::string what = line.substr(0, space);
+      std::istringstream words(line);
+      std::string what;
+      std::string traceparent;
+      int hops = 0;
+      words >> what >> hops >> traceparent;
       {
-        fathom::Span span(std::string(options_.name) + ".part", fathom::Context::extract(line.substr(space + 1)),
+        fathom::Span span(std::string(options_.name) + ".part", fathom::Context::extract(traceparent),
                           fathom::Kind::kServer);
         usual_work(random);
-        if (what == "slow") std::uniform_real_distribution<double>(0, 1)(random) < 0.5 ? sleep_ms(250) : spin_ms(120);
+        if (hops > 1)
+          next.call(what, hops - 1);
+        else if (what == "slow")
+          slow_part(random);
       }
       if (!write_line(socket, "done")) break;
     }
     ::close(socket);
+  }
+  static void slow_part(std::mt19937_64& random) {
+    std::uniform_real_distribution<double>(0, 1)(random) < 0.5 ? sleep_ms(250) : spin_ms(120);
   }
 
   const Options options_;
@@ -258,8 +273,9 @@ class Service {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 9) {
-    std::fprintf(stderr, "usage: faulty_service NAME OWN_PORT NEXT_PORT SECONDS RATE FAULTS_FROM_S FAULTS_TO_S SEED\n");
+  if (argc != 10) {
+    std::fprintf(stderr,
+                 "usage: faulty_service NAME OWN_PORT NEXT_PORT SECONDS RATE FAULTS_FROM_S FAULTS_TO_S SEED HOPS\n");
     return 2;
   }
   Service service({.name = argv[1],
@@ -269,7 +285,8 @@ int main(int argc, char** argv) {
                    .rate = std::atof(argv[5]),
                    .faults_from_s = std::atof(argv[6]),
                    .faults_to_s = std::atof(argv[7]),
-                   .seed = std::strtoull(argv[8], nullptr, 10)});
+                   .seed = std::strtoull(argv[8], nullptr, 10),
+                   .hops = std::atoi(argv[9])});
   service.begin();
   service.run();
   fathom::flush(5'000'000'000);
