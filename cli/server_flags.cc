@@ -65,6 +65,9 @@ std::vector<Flag> server_flags() {
           {"--page", "DIR", "the files of the page in the browser (default: ../share/fathom/page beside us)"},
           {"--snapshot-worker", "PROGRAM", "what works out answers about snapshots (default: fathom-worker beside us)"},
           {"--snapshot-workers", "N", "of these at the same time", "2"},
+          {"--unsafe-worker", "",
+           "answer about snapshots also where this kernel or container does not allow the worker's confinement; a "
+           "hostile snapshot can then read and change what this server can"},
           {"--source-dir", "FROM[=TO]",
            "show lines of source beside a snapshot's instructions, of files whose names begin with FROM, from below "
            "the directory TO of this host; FROM '.': names that are relative, '*/src': '/src' behind anything "

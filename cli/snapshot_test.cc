@@ -32,16 +32,22 @@ class SnapshotCommands : public testing::Test {
 };
 
 TEST_F(SnapshotCommands, QuestionsAreVerbsOfTheWorker) {
-  EXPECT_EQ(words_of({"calls", "last"}),
-            "--directory /home/someone/.local/share/fathom/snapshots --columns 0 --format table -- calls last\n");
   EXPECT_EQ(
-      words_of({"diff", "a", "b", "--tid", "7", "--no-cache"}),
-      "--directory /home/someone/.local/share/fathom/snapshots --columns 0 --tid=7 --format table --no-cache -- diff "
-      "a b\n");
-  EXPECT_EQ(
-      words_of({"delta", "last", "--from", "-x", "--to=y"}),
-      "--directory /home/someone/.local/share/fathom/snapshots --columns 0 --from=-x --to=y --format table -- delta "
-      "last\n");
+      words_of({"calls", "last"}),
+      "--directory /home/someone/.local/share/fathom/snapshots --columns 0 --host-code --format table -- calls last\n");
+  EXPECT_EQ(words_of({"diff", "a", "b", "--tid", "7", "--no-cache"}),
+            "--directory /home/someone/.local/share/fathom/snapshots --columns 0 --host-code --tid=7 --format table "
+            "--no-cache -- diff "
+            "a b\n");
+  EXPECT_EQ(words_of({"delta", "last", "--from", "-x", "--to=y"}),
+            "--directory /home/someone/.local/share/fathom/snapshots --columns 0 --host-code --from=-x --to=y --format "
+            "table -- delta "
+            "last\n");
+}
+
+TEST_F(SnapshotCommands, AnUnconfinedWorkerIsAskedForByFlag) {
+  EXPECT_EQ(words_of({"calls", "last"}).find("--unsafe-worker"), std::string::npos);
+  EXPECT_NE(words_of({"calls", "last", "--unsafe-worker"}).find(" --unsafe-worker "), std::string::npos);
 }
 
 TEST_F(SnapshotCommands, TheFilesNameSaysTheFormat) {

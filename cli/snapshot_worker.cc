@@ -54,6 +54,11 @@ bool is_handled_here(const std::string& flag) {
          std::ranges::any_of(connection_flags(), names_it);
 }
 
+// What names code of this host: the programs of a recording, and their debug files.
+bool reads_code(const std::string& verb) {
+  return verb != "list" && verb != "remove";
+}
+
 // The words, with snapshots that only the server has brought here.
 Result<std::vector<std::string>> words_here(const Args& args, const Context& context, const WorkerCall& call,
                                             const std::string& directory) {
@@ -129,7 +134,12 @@ Flag snapshot_directory_flag() {
 }
 
 std::vector<Flag> worker_flags() {
-  return {snapshot_directory_flag(), {"--memory-mib", "N", "the most memory that decoding may take", "1024"}};
+  return {
+      snapshot_directory_flag(),
+      {"--memory-mib", "N", "the most memory that decoding may take", "1024"},
+      {"--unsafe-worker", "",
+       "decode also where this kernel or container does not allow the decoder's confinement; a hostile snapshot can "
+       "then do what you can"}};
 }
 
 std::vector<Flag> question_flags() {
@@ -167,6 +177,7 @@ ExitCode run_worker(const Args& args, const Context& context, const WorkerCall& 
   Result<std::vector<std::string>> words = words_here(args, context, call, *directory);
   if (!words) return not_fetched(context, words.error());
   std::vector<std::string> command{*worker, "--directory", *directory, "--columns", std::to_string(context.columns)};
+  if (reads_code(words->front())) command.push_back("--host-code");
   add_flags(args, call, command);
   command.push_back("--");  // what follows are names, whatever they begin with
   command.insert(command.end(), words->begin(), words->end());

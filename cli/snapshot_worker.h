@@ -15,7 +15,7 @@ Positional snapshot_positional();
 
 // --directory
 Flag snapshot_directory_flag();
-// --directory, --memory-mib
+// --directory, --memory-mib, --unsafe-worker
 std::vector<Flag> worker_flags();
 // --tid, --limit, --format, -o, --threads, --no-cache, and those of a connection
 std::vector<Flag> question_flags();

@@ -119,6 +119,7 @@ class Reader {
     return *std::move(directories);
   }
   std::string text(const char* flag) const { return args_.get(flag); }
+  bool has(const char* flag) const { return args_.has(flag); }
   void fault(std::string message) {
     if (!error_) error_ = invalid(std::move(message));
   }
@@ -194,6 +195,7 @@ void read_snapshots(Reader& reader, ServerOptions& options) {
   snapshots.reserve_disk_bytes = options.store.reserve_disk_bytes;
   options.query.snapshot_workers = reader.count("--snapshot-workers", 1, 64);
   options.snapshot_worker = reader.text("--snapshot-worker");
+  options.is_worker_unsafe = reader.has("--unsafe-worker");
   snapshots.source_directories = reader.source_directories("--source-dir");
 }
 

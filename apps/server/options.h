@@ -22,10 +22,11 @@ struct ServerOptions {
   query::QueryOptions query;
   collector::LearnerOptions thresholds;
   query::SnapshotOptions snapshots;
-  std::string snapshot_worker;  // empty: fathom-worker beside this program
-  std::string page;             // empty: ../share/fathom/page beside this program, if it is there
-  cli::ListenerFiles security;  // which Server loads
-  std::optional<int> ready_fd;  // gets one line of JSON, then is closed
+  std::string snapshot_worker;    // empty: fathom-worker beside this program
+  bool is_worker_unsafe = false;  // it decodes also where it cannot be confined
+  std::string page;               // empty: ../share/fathom/page beside this program, if it is there
+  cli::ListenerFiles security;    // which Server loads
+  std::optional<int> ready_fd;    // gets one line of JSON, then is closed
 };
 
 const cli::CommandLine& server_command_line();

@@ -74,6 +74,7 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
                                               "--retention-snapshots=3GiB",
                                               "--snapshot-worker=/opt/worker",
                                               "--snapshot-workers=5",
+                                              "--unsafe-worker",
                                               "--source-dir=/build=/srv/src",
                                               "--source-dir=/srv",
                                               "--reserve-disk=1MiB",
@@ -114,6 +115,7 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
   EXPECT_EQ(options->snapshots.retention_age_nano, options->store.retention_age_nano);
   EXPECT_EQ(options->snapshot_worker, "/opt/worker");
   EXPECT_EQ(options->query.snapshot_workers, 5u);
+  EXPECT_TRUE(options->is_worker_unsafe);
   ASSERT_EQ(options->snapshots.source_directories.size(), 2u);
   EXPECT_EQ(options->snapshots.source_directories[0].from, "/build");
   EXPECT_EQ(options->snapshots.source_directories[0].to, "/srv/src");

@@ -88,8 +88,10 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   if (!opened) return opened.error();
   warn_if_missing(options_.snapshot_worker);
   options_.snapshots.clock = store_->clock();
-  auto snapshots = query::SnapshotStore::open(options_.snapshots, snapshot_worker(options_.snapshot_worker),
-                                              view_workers({.program = options_.snapshot_worker}));
+  warn_if_unsafe(options_.is_worker_unsafe);
+  auto snapshots = query::SnapshotStore::open(
+      options_.snapshots, snapshot_worker(options_.snapshot_worker, options_.is_worker_unsafe),
+      view_workers({.program = options_.snapshot_worker, .is_unsafe = options_.is_worker_unsafe}));
   if (snapshots) {
     snapshots_ = *std::move(snapshots);
     snapshot_sink_ = make_snapshot_sink(*snapshots_);

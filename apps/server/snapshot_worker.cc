@@ -89,15 +89,13 @@ Result<int> end_of(cli::Child& child, store::QueryBudget& budget) {
   }
 }
 
-Result<std::string> run(const std::string& program, const std::vector<std::string>& words, store::QueryBudget& budget) {
-  if (::access(program.c_str(), X_OK) != 0) return worker_missing(program);
+Result<std::string> run(const std::vector<std::string>& command, store::QueryBudget& budget) {
+  if (::access(command.front().c_str(), X_OK) != 0) return worker_missing(command.front());
   yield_to_requests();  // and so does the child: decoding takes all processors that it can get
   auto out = make_pipe();
   auto err = make_pipe();
   if (!out || !err) return internal("there are no descriptors left to ask fathom-worker");
-  std::vector<std::string> command{program};
-  command.insert(command.end(), words.begin(), words.end());
-  auto child = cli::Child::start({.command = std::move(command),
+  auto child = cli::Child::start({.command = command,
                                   .directory = "",
                                   .descriptors = {{STDOUT_FILENO, out->write.get()}, {STDERR_FILENO, err->write.get()}},
                                   .environment = {},
@@ -142,9 +140,21 @@ void warn_if_missing(const std::string& program) {
               "), and nobody is answered about snapshots; install fathom-worker, or name where it is");
 }
 
-query::RunWorker snapshot_worker(const std::string& program) {
-  return [program = worker_program(program)](const std::vector<std::string>& words, store::QueryBudget& budget) {
-    return run(program, words, budget);
+void warn_if_unsafe(bool is_unsafe) {
+  if (!is_unsafe) return;
+  log_warning(
+      "--unsafe-worker: snapshots are decoded even if the kernel cannot confine the decoder; a hostile snapshot can "
+      "then "
+      "read and change what this server can; remove the key unless this host lacks Landlock or seccomp");
+}
+
+query::RunWorker snapshot_worker(const std::string& program, bool is_unsafe) {
+  std::vector<std::string> command{worker_program(program)};
+  if (is_unsafe) command.emplace_back(kUnsafeWorker);
+  return [command](const std::vector<std::string>& words, store::QueryBudget& budget) {
+    std::vector<std::string> whole = command;
+    whole.insert(whole.end(), words.begin(), words.end());
+    return run(whole, budget);
   };
 }
 

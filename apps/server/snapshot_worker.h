@@ -17,11 +17,15 @@ namespace fathom {
 
 inline constexpr size_t kMostAnswerBytes = 8 << 20;
 
-// `program`: empty for fathom-worker beside our own executable.
-query::RunWorker snapshot_worker(const std::string& program);
+inline constexpr const char* kUnsafeWorker = "--unsafe-worker";  // fathom-server's flag, and fathom-worker's
+
+// `program`: empty for fathom-worker beside our own executable. `is_unsafe`: it also decodes where it cannot be
+// confined.
+query::RunWorker snapshot_worker(const std::string& program, bool is_unsafe = false);
 std::string worker_program(const std::string& program);
 // A line in the log when it cannot be run: all but snapshots goes on without it.
 void warn_if_missing(const std::string& program);
+void warn_if_unsafe(bool is_unsafe);
 
 // What its end says, by its exit status and its last words.
 Error worker_failure(int wait_status, std::string_view said);

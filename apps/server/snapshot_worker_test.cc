@@ -43,6 +43,13 @@ TEST_F(SnapshotWorkerTest, WordsGoInAndTheAnswerComesOut) {
   EXPECT_EQ(*answer, "--directory|/d|calls|a b|*|");
 }
 
+TEST_F(SnapshotWorkerTest, AnUnsafeWorkerIsToldSo) {
+  worker(R"(printf '%s|' "$@")");  // writes the program
+  auto answer = snapshot_worker(directory_ + "/worker", true)({"--directory", "/d", "list"}, budget_);
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(*answer, "--unsafe-worker|--directory|/d|list|");
+}
+
 TEST_F(SnapshotWorkerTest, ItsExitStatusSaysWhoseFaultItIs) {
   auto missing = ask("echo first >&2; echo 'fathom-worker: there is no snapshot 12' >&2; exit 1");
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);

@@ -81,6 +81,7 @@ Result<std::shared_ptr<ViewWorker>> ViewWorkers::worker_of(const std::string& di
           " other snapshots right now, which is as many as the server keeps open; try again in a second");
     }
     std::vector<std::string> command{worker_program(options_.program), "--directory", directory, "view", id.hex()};
+    if (options_.is_unsafe) command.insert(command.begin() + 1, kUnsafeWorker);
     entry = entries_.emplace(id, Entry{std::make_shared<ViewWorker>(std::move(command)), 0}).first;
     views_open().add(1);
     views_opened().add();

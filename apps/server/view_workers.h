@@ -19,7 +19,8 @@
 namespace fathom {
 
 struct ViewWorkersOptions {
-  std::string program;  // empty: fathom-worker beside our own executable
+  std::string program;     // empty: fathom-worker beside our own executable
+  bool is_unsafe = false;  // it also decodes where it cannot be confined
   size_t most = 3;
   uint64_t idle_nano = 300 * kNanosPerSecond;
   uint64_t overdue_nano = 600 * kNanosPerSecond;

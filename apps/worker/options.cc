@@ -28,8 +28,10 @@ cli::CommandLine make_line() {
   return {
       "fathom-worker",
       "decodes snapshots and answers questions about them, apart from everything else",
-      "Snapshots, recordings and images are hostile input, so that this runs as a program of its own, with bounded "
-      "memory and without network; 'fathom snapshot' starts it. VERB is insns, calls, functions, delta, syscalls, "
+      "Snapshots, recordings and images are hostile input, so this runs as a program of its own, with bounded memory, "
+      "a "
+      "list of allowed system calls (seccomp) and of readable paths (Landlock); 'fathom snapshot' starts it. VERB is "
+      "insns, calls, functions, delta, syscalls, "
       "sunburst, diff, stats, perfetto, pprof, view, list, remove or import; view keeps a snapshot open and answers "
       "lines "
       "of standard input, for a server. The answer goes to standard output. The exit "
@@ -53,6 +55,12 @@ cli::CommandLine make_line() {
        {"--threads", "N", "to decode with; 0: one per processor", "0"},
        {"--columns", "N", "of the terminal; 0: lines of any length", "0"},
        {"--no-cache", "", "work the answer out, whether or not it is known"},
+       {"--host-code", "",
+        "read programs, libraries and debug files wherever they lie on this host, through a process that opens no "
+        "other "
+        "files"},
+       {"--unsafe-worker", "",
+        "decode also where this kernel or container does not allow the confinement that docs/security.md describes"},
        {"--pt", "FILE", "import: a raw stream of packets"},
        {"--cpu", "FAMILY/MODEL/STEPPING", "import --pt: the processor"},
        {"--mtc-freq", "N", "import --pt: IA32_RTIT_CTL.MTCFreq", "0"},
@@ -113,6 +121,8 @@ Result<> question_options(const cli::Args& args, WorkerOptions& options) {
   question.by_instructions = *by == "instructions";
   if (auto taken = take_source(args, question); !taken) return taken;
   // Files of this host change, and no answer with their text is kept.
+  options.opens_host_sources =
+      std::ranges::any_of(question.source_directories, [](const auto& source) { return source.to == "/"; });
   options.cache = !args.has("--no-cache") && question.source_directories.empty();
   question.limit = usual_limit(question);
   if (args.given("--limit")) {
@@ -223,6 +233,8 @@ Result<WorkerOptions> worker_options(const cli::Args& args, const WorkerEnvironm
   auto memory = args.number("--memory-mib", 64, 1 << 20);
   if (!memory) return memory.error();
   options.memory_bytes = *memory << 20;
+  options.is_unsafe = args.has("--unsafe-worker");
+  options.opens_host_code = args.has("--host-code");
   if (auto taken = take_number(args, "--columns", 10'000, options.columns); !taken) return taken.error();
   auto format = args.one_of("--format", {"table", "json", "svg"});
   if (!format) return format.error();

@@ -22,7 +22,10 @@ struct WorkerOptions {
   uint64_t memory_bytes = 0;
   size_t columns = 0;  // of the terminal that a table is for; 0: lines of any length
   bool cache = true;
-  snapshot::Question question;  // its ids are filled in when the directory is open
+  bool is_unsafe = false;           // decodes also where it cannot be confined
+  bool opens_host_sources = false;  // source text is read wherever it lies on this host
+  bool opens_host_code = false;     // code and debug files are read wherever they lie on this host
+  snapshot::Question question;      // its ids are filled in when the directory is open
   std::string id;
   std::string other;
   std::optional<snapshot::PerfImport> perf;

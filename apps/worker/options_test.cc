@@ -88,6 +88,16 @@ TEST(WorkerOptions, APerfDataToImport) {
   EXPECT_EQ(options->perf->debug_directory, "/home/someone/.debug");
 }
 
+TEST(WorkerOptions, WhatIsOpenedElsewhereAndWhatIsUnsafe) {
+  auto options = parse({"calls", "last"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_FALSE(options->is_unsafe || options->opens_host_code || options->opens_host_sources);
+  EXPECT_TRUE(parse({"calls", "last", "--unsafe-worker"})->is_unsafe);
+  EXPECT_TRUE(parse({"calls", "last", "--host-code"})->opens_host_code);
+  EXPECT_TRUE(parse({"calls", "last", "--source"})->opens_host_sources);
+  EXPECT_FALSE(parse({"calls", "last", "--source-dir", "/build=/src"})->opens_host_sources);
+}
+
 TEST(WorkerOptions, ARawStreamToImport) {
   auto options = parse({"import", "--pt", "s.pt", "--cpu", "6/142/10", "--mtc-freq", "3", "--nom-freq", "28",
                         "--cpuid-0x15", "2/168", "--image", "a"});

@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "apps/worker/import_remarks.h"
 #include "apps/worker/snapshot_list.h"
 #include "apps/worker/view_session.h"
+#include "apps/worker/work_paths.h"
 #include "base/bytes.h"
 #include "base/fd.h"
 #include "base/sha256.h"
@@ -19,6 +21,7 @@ namespace {
 
 using snapshot::Question;
 using snapshot::SnapshotDirectory;
+using snapshot::SnapshotId;
 
 // Passes an answer on, and keeps a copy while it is small.
 class KeptAnswer {
@@ -48,16 +51,20 @@ snapshot::ByteProgress progress_of(const WorkerStreams& streams, std::string_vie
   return [&streams, what](uint64_t done, uint64_t all) { streams.progress(what, done, all); };
 }
 
-Result<> ask(const SnapshotDirectory& directory, const WorkerOptions& options, const WorkerStreams& streams) {
+// By the names of files alone; an import and a list are about no snapshot in particular.
+Result<Question> with_ids(const SnapshotDirectory& directory, const WorkerOptions& options) {
   Question question = options.question;
-  auto id = directory.find(options.id);
-  if (!id) return id.error();
-  question.id = *id;
-  if (!options.other.empty()) {
-    auto other = directory.find(options.other);
-    if (!other) return other.error();
-    question.other = *other;
+  for (const auto& [text, id] : {std::pair(&options.id, &question.id), std::pair(&options.other, &question.other)}) {
+    if (text->empty()) continue;
+    auto found = directory.find(*text);
+    if (!found) return found.error();
+    *id = *found;
   }
+  return question;
+}
+
+Result<> ask(const SnapshotDirectory& directory, Question question, const WorkerOptions& options,
+             const WorkerStreams& streams) {
   const std::string key = answer_key(question);
   if (options.cache) {
     if (auto known = directory.result(key)) {
@@ -69,8 +76,9 @@ Result<> ask(const SnapshotDirectory& directory, const WorkerOptions& options, c
   KeptAnswer kept(streams.out);
   auto answered = snapshot::answer(directory, question, [&](std::string_view piece) { return kept.write(piece); });
   if (kept.reader_gone()) return {};
-  // A full disk is no reason to fail: the answer is out.
-  if (answered && kept.whole()) (void)directory.keep_result(key, kept.copy());
+  // Files of this host change. A full disk is no reason to fail: the answer is out.
+  const bool may_keep = question.source_directories.empty();
+  if (answered && may_keep && kept.whole()) (void)directory.keep_result(key, kept.copy());
   return answered;
 }
 
@@ -101,19 +109,15 @@ Result<> import(const SnapshotDirectory& directory, const WorkerOptions& options
   return {};
 }
 
-Result<> remove(const SnapshotDirectory& directory, const std::string& text, const WorkerStreams& streams) {
-  auto id = directory.find(text);
-  if (!id) return id.error();
-  if (auto removed = directory.remove(*id); !removed) return removed;
-  streams.remark("removed snapshot " + id->hex());
+Result<> remove(const SnapshotDirectory& directory, const SnapshotId& id, const WorkerStreams& streams) {
+  if (auto removed = directory.remove(id); !removed) return removed;
+  streams.remark("removed snapshot " + id.hex());
   return {};
 }
 
-Result<> view(const SnapshotDirectory& directory, const std::string& text, const WorkerStreams& streams) {
-  auto id = directory.find(text);
-  if (!id) return id.error();
+Result<> view(const SnapshotDirectory& directory, const SnapshotId& id, const WorkerStreams& streams) {
   if (!streams.ask) return invalid("nobody asks this view anything");
-  return serve_view(directory, *id, {streams.ask, streams.out});
+  return serve_view(directory, id, {streams.ask, streams.out});
 }
 
 // A question makes no directory: whoever mistyped one, or may not write there, is told so.
@@ -157,17 +161,22 @@ Result<> work(const WorkerOptions& options, const WorkerStreams& streams) {
   }
   auto directory = SnapshotDirectory::open(options.directory);
   if (!directory) return directory.error();
+  auto question = with_ids(*directory, options);
+  if (!question) return question.error();
+  if (streams.confine) {
+    if (auto confined = streams.confine(work_paths(options, *question)); !confined) return confined;
+  }
   switch (options.task) {
     case WorkerTask::kAsk:
-      return ask(*directory, options, streams);
+      return ask(*directory, *std::move(question), options, streams);
     case WorkerTask::kImport:
       return import(*directory, options, streams);
     case WorkerTask::kList:
       return list_snapshots(*directory, options, streams);
     case WorkerTask::kRemove:
-      return remove(*directory, options.id, streams);
+      return remove(*directory, question->id, streams);
     case WorkerTask::kView:
-      return view(*directory, options.id, streams);
+      return view(*directory, question->id, streams);
   }
   return internal("no such task");
 }

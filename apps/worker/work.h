@@ -11,8 +11,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/worker/options.h"
+#include "apps/worker/sandbox/landlock.h"
 #include "base/result.h"
 
 namespace fathom {
@@ -26,6 +28,9 @@ struct WorkerStreams {
   std::function<void(std::string_view)> remark;  // a line for the person
   // How far it has come, in bytes of packets: "decoded", "copied"; empty: nobody waits.
   std::function<void(std::string_view what, uint64_t done_bytes, uint64_t all_bytes)> progress = {};
+  // Called once, when it is known which snapshots the task is about, and before anything hostile is read; an error ends
+  // the task. `paths`: what the task needs from then on. Empty: nothing is done (tests).
+  std::function<Result<>(const std::vector<AllowedPath>& paths)> confine = {};
   // Of a view: the next ask; nothing: there are no more. What `out` was given then goes out.
   std::function<std::optional<std::string>()> ask = {};
 };

@@ -203,6 +203,42 @@ TEST_F(WorkTest, AnAnswerThatIsKnownIsNotWorkedOutAgain) {
   EXPECT_NE(out_, "as before\n");
 }
 
+TEST_F(WorkTest, AnAnswerThatDependsOnFilesOfThisHostIsNotKept) {
+  options_.id = import();
+  options_.question.verb = snapshot::Verb::kStats;
+  options_.cache = false;
+  const auto kept = [&] {
+    return std::distance(std::filesystem::directory_iterator(options_.directory + "/results"), {});
+  };
+  options_.question.source_directories = {{"/build", path_}};
+  ASSERT_TRUE(run(WorkerTask::kAsk));
+  EXPECT_EQ(kept(), 0);
+  options_.question.source_directories.clear();
+  ASSERT_TRUE(run(WorkerTask::kAsk));
+  EXPECT_EQ(kept(), 1) << "--no-cache replaces what was kept before";
+}
+
+// Nothing of a snapshot is read before, and the paths are those of the task.
+TEST_F(WorkTest, ConfinesItselfFirst) {
+  options_.id = import();
+  options_.question.verb = snapshot::Verb::kCalls;
+  std::vector<AllowedPath> given;
+  out_.clear();
+  options_.task = WorkerTask::kAsk;
+  const Result<> done = work(options_, {.out = [&](std::string_view piece) { return !out_.append(piece).empty(); },
+                                        .remark = [](std::string_view) {},
+                                        .progress = {},
+                                        .confine = [&](const std::vector<AllowedPath>& paths) -> Result<> {
+                                          given = paths;
+                                          return invalid("it cannot");
+                                        }});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message, "it cannot");
+  EXPECT_EQ(out_, "");
+  ASSERT_FALSE(given.empty());
+  EXPECT_EQ(given.front().path, options_.directory + "/snapshots/" + options_.id + ".snapshot");
+}
+
 TEST_F(WorkTest, AQuestionAboutNothingIsNotFound) {
   options_.id = "abcd";
   auto asked = run(WorkerTask::kAsk);

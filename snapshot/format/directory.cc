@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/whole_io.h"
+#include "snapshot/format/code_file.h"
 #include "snapshot/format/kept_answer.h"
 
 namespace fathom::snapshot {
@@ -161,7 +162,7 @@ bool SnapshotDirectory::has_image(const Sha256& content) const {
 }
 
 Result<SnapshotDirectory::StoredImage> SnapshotDirectory::add_image_file(const std::string& path) const {
-  Fd from(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Fd from = open_code(path);
   if (!from.open()) return system_error("cannot read the image " + path);
   return add_image(from, path);
 }

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/whole_io.h"
+#include "snapshot/format/code_file.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -122,7 +123,7 @@ Result<ElfLayout> read_elf_layout(const Fd& file, const std::string& name) {
 }
 
 Result<ElfLayout> read_elf_layout(const std::string& path) {
-  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  Fd file = open_code(path);
   if (!file.open()) return system_error("cannot read the image " + path);
   return read_elf_layout(file, path);
 }

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "snapshot/format/code_file.h"
 #include "snapshot/import/elf_layout.h"
 
 namespace fathom::snapshot {
@@ -76,7 +77,7 @@ Result<> map_elf(const ImageFile& file, const Fd& opened, const Placement& place
 }  // namespace
 
 Result<Fd> open_image(const std::string& path) {
-  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  Fd file = open_code(path);
   if (!file.open()) return system_error("cannot read the image " + path);
   if (auto bytes = image_bytes(file, path); !bytes) return bytes.error();
   return file;

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "base/whole_io.h"
 
@@ -55,19 +57,50 @@ std::optional<std::string> below(const std::string& name, const std::string& fro
   return leads_up(rest) ? std::nullopt : std::optional(std::move(rest));
 }
 
+// Where openat2 is missing or forbidden: one part of the name after the other, and no link is followed. What follows a
+// link or a file is not found, and the last part is checked by whoever reads it.
+Fd find_without_links(Fd at, std::string_view name) {
+  while (at.open() && !name.empty()) {
+    const size_t slash = std::min(name.find('/'), name.size());
+    const std::string part(name.substr(0, slash));
+    name.remove_prefix(std::min(slash + 1, name.size()));
+    at = Fd(::openat(at.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  }
+  return at;
+}
+
 // A path alone: nothing happens to a device or a pipe that is not read.
 Fd find_below(const std::string& directory, const std::string& name) {
-  const Fd root(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  Fd root(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   // Below "/" lies everything, and links to "/..." stay below it.
   how.resolve = RESOLVE_NO_MAGICLINKS | (directory == "/" ? RESOLVE_IN_ROOT : RESOLVE_BENEATH);
-  return Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), name.c_str(), &how, sizeof how)));
+  Fd found(static_cast<int>(::syscall(SYS_openat2, root.get(), name.c_str(), &how, sizeof how)));
+  return found.open() || errno != ENOSYS ? std::move(found) : find_without_links(std::move(root), name);
 }
 
 bool is_same(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
          a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
+}
+
+SourceOpener& source_opener() {
+  static SourceOpener opener;
+  return opener;
+}
+
+// What was found as a path. An opener finds it by its name, which may lead elsewhere by then.
+Fd open_found(const Fd& file, const std::string& path, const struct stat& about) {
+  Fd opened(::open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), O_RDONLY | O_CLOEXEC));
+  if (opened.open() || errno != EACCES || !source_opener()) return opened;
+  opened = source_opener()(path);
+  struct stat now {};
+  if (opened.open() && (::fstat(opened.get(), &now) != 0 || !is_same(now, about))) {
+    opened.close();
+    errno = ESTALE;
+  }
+  return opened;
 }
 
 // At most `most` bytes, and no half of a character at their end.
@@ -132,6 +165,10 @@ Result<std::vector<SourceDirectory>> parse_source_directories(const std::vector<
   return directories;
 }
 
+void set_source_opener(SourceOpener opener) {
+  source_opener() = std::move(opener);
+}
+
 SourceFiles::SourceFiles(std::vector<SourceDirectory> directories) : directories_(std::move(directories)) {}
 SourceFiles::~SourceFiles() = default;
 
@@ -159,7 +196,7 @@ Result<SourceFiles::SharedContent> SourceFiles::content(const std::string& file)
     struct stat about {};
     if (found.open() && ::fstat(found.get(), &about) == 0 && S_ISREG(about.st_mode)) {
       if (auto same = known(about)) return same;
-      return read(found, about);
+      return read(found, (directory.to == "/" ? "" : directory.to) + "/" + *rest, about);
     }
     problem = not_found("there is no file '" + *rest + "' below " + directory.to + ", where --source-dir " +
                         directory.from + "=" + directory.to + " has '" + file + "' looked for");
@@ -167,12 +204,13 @@ Result<SourceFiles::SharedContent> SourceFiles::content(const std::string& file)
   return problem ? *problem : not_allowed(file);
 }
 
-Result<SourceFiles::SharedContent> SourceFiles::read(const Fd& file, const struct stat& about) const {
+Result<SourceFiles::SharedContent> SourceFiles::read(const Fd& file, const std::string& path,
+                                                     const struct stat& about) const {
   const auto size = static_cast<uint64_t>(about.st_size);
   if (size > kMostSourceBytes) {
     return exhausted("this source file is larger than " + std::to_string(kMostSourceBytes >> 20) + " MiB");
   }
-  const Fd opened(::open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd opened = open_found(file, path, about);
   if (!opened.open()) return system_error("a source file cannot be read");
   std::string bytes(size, '\0');
   auto got = read_whole(opened.get(), 0, {reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()},

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,11 @@ struct SourceText {
   std::vector<std::string> lines;
 };
 
+// Opens a file of source text where this process may not open it itself; a closed Fd, and errno, if it is refused. The
+// function must precede every other thread, and is kept to the process's end.
+using SourceOpener = std::function<Fd(const std::string& path)>;
+void set_source_opener(SourceOpener opener);
+
 class SourceFiles {
  public:
   explicit SourceFiles(std::vector<SourceDirectory> directories);
@@ -56,7 +62,7 @@ class SourceFiles {
   using SharedContent = std::shared_ptr<const Content>;
 
   Result<SharedContent> content(const std::string& file) const;
-  Result<SharedContent> read(const Fd& file, const struct stat& about) const;
+  Result<SharedContent> read(const Fd& file, const std::string& path, const struct stat& about) const;
   SharedContent known(const struct stat& about) const;
   void keep(SharedContent content) const;
 

@@ -3,6 +3,8 @@
 #include <elfutils/libdwelf.h>
 #include <sys/stat.h>
 
+#include "snapshot/format/code_file.h"
+
 namespace fathom::snapshot {
 namespace {
 
@@ -22,7 +24,7 @@ bool is_code(const GElf_Phdr& header) {
 
 Result<ElfFile> ElfFile::open(const std::string& path, const std::string& name) {
   // A name that came with a snapshot may be a pipe's.
-  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  Fd file = open_code(path);
   if (!file.open()) return system_error("cannot open " + name);
   return open_file(std::move(file), name);
 }
