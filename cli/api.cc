@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "cli/exact_json.h"
+#include "cli/local_token.h"
 #include "cli/security_flags.h"
 #include "cli/text.h"
 #include "net/address.h"
@@ -41,9 +42,17 @@ bool is_from_fathom(const std::string& body) {
   return document && !member_of(*document, "error").is_null();
 }
 
+// What the command line found by itself it has sent already (local_token.h).
+std::string token_cure(const net::HttpReply& reply) {
+  const std::optional<std::string> file = named_token_file(reply);
+  if (!file) return "; give one: --token-file FILE";
+  return "; this server's is in " + printable(*file) + ", which only its user and root may read: give it, or another " +
+         "one: --token-file FILE";
+}
+
 Error refusal(const net::HttpReply& reply) {
   std::string says = refusal_text(reply.body);
-  if (reply.status == 401) return {ErrorCode::kInternal, "401: " + says + "; give one: --token-file FILE"};
+  if (reply.status == 401) return {ErrorCode::kInternal, "401: " + says + token_cure(reply)};
   if (reply.status == 404 && is_from_fathom(reply.body)) return not_found(says.empty() ? "not found" : says);
   std::string hint = is_from_fathom(reply.body) ? "" : kWrongFace;
   return internal("the server answered " + std::to_string(reply.status) + (says.empty() ? "" : ": " + says) + hint);
@@ -223,10 +232,14 @@ std::vector<Flag> connection_flags() {
   return flags;
 }
 
-Result<Api> connect(const Args& args, const Context& context, uint64_t longer_nano) {
+std::string server_url(const Args& args, const Context& context) {
   std::string url = args.get("--url");
   if (url.empty()) url = context.env("FATHOM_URL").value_or("");
-  if (url.empty()) url = kDefaultUrl;
+  return url.empty() ? kDefaultUrl : url;
+}
+
+Result<Api> connect(const Args& args, const Context& context, uint64_t longer_nano) {
+  const std::string url = server_url(args, context);
   if (url.find_first_of("?#") != std::string::npos) {
     return invalid("'" + printable(url) + "' is not a server's URL: write http://HOST:PORT, or http://HOST:PORT/PATH");
   }

@@ -64,6 +64,8 @@ const boost::json::value& member_of(const boost::json::value& object, std::strin
 
 // --url and --timeout, which every command that asks a server has.
 std::vector<Flag> connection_flags();
+// The server that connect() asks.
+std::string server_url(const Args& args, const Context& context);
 // `longer_nano`: how much longer than --timeout a post may take, because something is waited for.
 Result<Api> connect(const Args& args, const Context& context, uint64_t longer_nano = 0);
 

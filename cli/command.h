@@ -25,6 +25,7 @@ const Command& export_command();
 const Command& services_command();
 const Command& latency_command();
 const Command& nodes_command();
+const Command& page_command();
 const Command& capture_command();
 const Command& tracepoints_command();
 const Command& snapshot_command();

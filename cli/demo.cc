@@ -3,6 +3,7 @@
 #include "cli/demo_record.h"
 #include "cli/demo_show.h"
 #include "cli/demo_stage.h"
+#include "cli/page_link.h"
 
 namespace fathom::cli {
 
@@ -83,9 +84,10 @@ std::string snapshot_commands(const std::optional<RecordedRequest>& recorded) {
          id + tid + "\n";
 }
 
-std::string in_browser(const Addresses& addresses, const std::optional<RecordedRequest>& recorded) {
+std::string in_browser(const Addresses& addresses, const std::optional<RecordedRequest>& recorded,
+                       const Context& context) {
   const std::string page = "http://" + addresses.http + "/";
-  std::string text = "\nThe shop goes on. In a browser:\n\n  " + page + "\n";
+  std::string text = "\nThe shop goes on. In a browser:\n\n  " + local_page_link(context, page) + "\n";
   if (!recorded || recorded->trace_id.empty()) return text;
   const bool has_lock = !recorded->lock_holder.empty();
   return text + "  " + page + "trace/" + recorded->trace_id +
@@ -94,7 +96,7 @@ std::string in_browser(const Addresses& addresses, const std::optional<RecordedR
 
 std::string next_commands(const Addresses& addresses, const ShownRequest& shown,
                           const std::optional<RecordedRequest>& recorded, const Context& context) {
-  return in_browser(addresses, recorded) + "\nIn another terminal:\n\n" + path_command(context) +
+  return in_browser(addresses, recorded, context) + "\nIn another terminal:\n\n" + path_command(context) +
          "  export FATHOM_URL=http://" + addresses.http + "\n  export FATHOM_AGENT_SOCKET=" + addresses.agent_socket +
          "\n" + request_commands(shown) + snapshot_commands(recorded) +
          "\nPrograms of your own can send their spans here too, with fathom's client or with OpenTelemetry's SDK:\n\n"

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "cli/context.h"
 #include "cli/exit_codes.h"
+#include "cli/local_token.h"
 
 namespace fathom::cli {
 
@@ -55,20 +56,32 @@ bool wants_colour() {
   return ::isatty(STDOUT_FILENO) == 1 && !environment("NO_COLOR") && environment("TERM").value_or("") != "dumb";
 }
 
-HttpGet connect_http(const std::string& url, uint64_t timeout_nano, const net::ClientSecurity& security) {
-  auto client = std::make_shared<net::HttpClient>(url, timeout_nano, security);
+// `send_by`: what sends over a client.
+template <typename Send>
+Send connect_by(Send (*send_by)(std::shared_ptr<net::HttpClient>), const std::string& url, uint64_t timeout_nano,
+                const net::ClientSecurity& security) {
+  const auto connect = [=](const net::ClientSecurity& shown) {
+    return send_by(std::make_shared<net::HttpClient>(url, timeout_nano, shown));
+  };
+  if (!security.token_file.empty()) return connect(security);
+  return with_local_token<Send>(connect(security), url, [=](const std::string& token_file) {
+    net::ClientSecurity with_token = security;
+    with_token.token_file = token_file;
+    return connect(with_token);
+  });
+}
+
+HttpGet get_by(std::shared_ptr<net::HttpClient> client) {
   return [client](std::string_view target) { return client->get(target); };
 }
 
-HttpPost connect_http_post(const std::string& url, uint64_t timeout_nano, const net::ClientSecurity& security) {
-  auto client = std::make_shared<net::HttpClient>(url, timeout_nano, security);
+HttpPost post_by(std::shared_ptr<net::HttpClient> client) {
   return [client](std::string_view target, std::string_view json) {
     return client->post(target, "application/json", json);
   };
 }
 
-HttpPut connect_http_put(const std::string& url, uint64_t timeout_nano, const net::ClientSecurity& security) {
-  auto client = std::make_shared<net::HttpClient>(url, timeout_nano, security);
+HttpPut put_by(std::shared_ptr<net::HttpClient> client) {
   return [client](std::string_view target, std::string_view bytes) {
     return client->put(target, "application/octet-stream", bytes);
   };
@@ -86,9 +99,16 @@ Context process_context() {
   context.err = [](std::string_view text) { write_all(STDERR_FILENO, text); };
   context.env = environment;
   context.env_is_empty = environment_is_empty;
-  context.connect = connect_http;
-  context.connect_post = connect_http_post;
-  context.connect_put = connect_http_put;
+  using Security = net::ClientSecurity;
+  context.connect = [](const std::string& url, uint64_t timeout_nano, const Security& security) {
+    return connect_by<HttpGet>(get_by, url, timeout_nano, security);
+  };
+  context.connect_post = [](const std::string& url, uint64_t timeout_nano, const Security& security) {
+    return connect_by<HttpPost>(post_by, url, timeout_nano, security);
+  };
+  context.connect_put = [](const std::string& url, uint64_t timeout_nano, const Security& security) {
+    return connect_by<HttpPut>(put_by, url, timeout_nano, security);
+  };
   context.now_unix_nano = fathom::now_unix_nano;
   context.sleep = sleep_for;
   context.colour = wants_colour();

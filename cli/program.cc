@@ -26,10 +26,10 @@ constexpr const char* kExitCodes =
     "  130  Ctrl-C ended 'demo --once' before it was done\n";
 
 std::vector<const Command*> commands() {
-  return {&demo_command(),        &up_command(),       &slowest_command(),  &trace_command(),
-          &timeline_command(),    &capture_command(),  &captures_command(), &export_command(),
-          &tracepoints_command(), &services_command(), &latency_command(),  &nodes_command(),
-          &record_command(),      &snapshot_command(), &store_command(),    &doctor_command()};
+  return {&demo_command(),    &up_command(),       &slowest_command(), &trace_command(),       &timeline_command(),
+          &capture_command(), &captures_command(), &export_command(),  &tracepoints_command(), &services_command(),
+          &latency_command(), &nodes_command(),    &page_command(),    &record_command(),      &snapshot_command(),
+          &store_command(),   &doctor_command()};
 }
 
 // "fathom slowest" is the full name; "slowest" is what is typed. Of "fathom snapshot calls" it is "calls".

@@ -78,9 +78,9 @@ Result<> reload(const net::ListenerSecurity& security) {
     tls = *std::move(loaded);
   }
   if (security.tokens) {
-    auto digests = security.tokens->read();
-    if (!digests) return invalid("--token-file: " + digests.error().message);
-    security.tokens->use(*std::move(digests));
+    auto known = security.tokens->read();
+    if (!known) return invalid("--token-file: " + known.error().message);
+    security.tokens->use(*std::move(known));
   }
   if (tls) security.tls->use(*std::move(tls));  // now that nothing can be wrong any more
   return {};

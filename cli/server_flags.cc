@@ -2,6 +2,7 @@
 
 #include "cli/agent_program_flags.h"
 #include "cli/filter_flags.h"
+#include "cli/query_token.h"
 
 namespace fathom::cli {
 
@@ -52,7 +53,11 @@ std::vector<Flag> agent_flags() {
 }
 
 std::vector<Flag> server_flags() {
-  return {{"--durability", "fsync|os",
+  return {query_token_flag(),
+          {"--audit-log", "FILE",
+           "who read, captured and switched what: a line of JSON for each request of queries and control; SIGHUP opens "
+           "it anew (default: the log has control requests)"},
+          {"--durability", "fsync|os",
            "what an acknowledgement promises: fsync survives a power cut, os only the end of the process", "fsync"},
           {"--retention-age", "D",
            "drop what was received longer ago, like 7d, whatever the wall clock is set to; 0s: keep it", "7d"},

@@ -195,7 +195,9 @@ TEST_F(UpTest, FlagsAreHandedOnToWhomTheyConcern) {
   read_line(process.out());
   ASSERT_GT(agent_pid(process), 0);
   stop(process);
-  EXPECT_NE(starts().find(" --data=" + scratch_.path() + "/data --durability=os --retention-age=30d --ready-fd 3\n"),
+  EXPECT_NE(starts().find(" --data=" + scratch_.path() +
+                          "/data --durability=os --retention-age=30d --query-token-file=" + scratch_.path() +
+                          "/data/query-token --ready-fd 3\n"),
             std::string::npos)
       << starts();
   EXPECT_NE(starts().find("/data/agent --spool-limit=1MiB --http=h:9 --ready-fd 3\n"), std::string::npos) << starts();

@@ -3,14 +3,19 @@
 #include "base/open_files.h"
 #include "cli/addresses.h"
 #include "cli/agent_socket.h"
+#include "cli/api.h"
 #include "cli/command.h"
 #include "cli/doctor_checks.h"
 #include "cli/filter_flags.h"
+#include "cli/page_link.h"
 #include "cli/places.h"
 #include "cli/ports.h"
+#include "cli/query_token.h"
+#include "cli/security_flags.h"
 #include "cli/server_flags.h"
 #include "cli/supervisor.h"
 #include "cli/up_security.h"
+#include "net/address.h"
 
 namespace fathom::cli {
 
@@ -71,10 +76,10 @@ Result<Addresses> addresses_of(const Args& args) {
   return addresses;
 }
 
-// All but the addresses, which the supervisor keeps: a port that was free once stays over a restart.
+// All but the token and the addresses, which the supervisor keeps: a port that was free once stays over a restart.
 std::vector<Flag> handed_on() {
   std::vector<Flag> flags = server_flags();
-  std::erase_if(flags, [](const Flag& flag) { return flag.name == "--query-grpc"; });
+  std::erase_if(flags, [](const Flag& flag) { return flag.name == "--query-grpc" || flag.name == kQueryTokenFlag; });
   return flags;
 }
 
@@ -87,6 +92,7 @@ struct Plan {
   std::vector<std::string> server_words;
   std::vector<std::string> agent_words;
   std::string asked_ingest;
+  std::string query_token_file;  // empty: queries need no token
   Addresses addresses;
   UpSecurity security;
   bool reloads = false;
@@ -153,6 +159,21 @@ std::string what_captures_lack(const Args& args, const Context& context) {
   return text;
 }
 
+// Queries are answered at an address of this host, too, where they are answered at all of them.
+std::string page_url(const Plan& plan) {
+  return "http://" + address_for_agent(plan.addresses.http, plan.addresses.http) + "/";
+}
+
+// Where the page is. Empty with TLS: its name is the certificate's.
+std::string where_the_page_is(const Plan& plan, const Context& context) {
+  if (plan.security.of_agent) return "";
+  const std::string url = page_url(plan);
+  const std::string link = local_page_link(context, url, plan.query_token_file);
+  const bool has_code = link != url;
+  return "the page: " + link + (has_code ? " (once, within ten minutes; 'fathom page' prints another link)" : "") +
+         "\n";
+}
+
 Result<> supervise(Plan& plan, const Args& args, const Context& context) {
   const std::string lacks = what_captures_lack(args, context);
   Signals signals(plan.reloads);
@@ -166,6 +187,7 @@ Result<> supervise(Plan& plan, const Args& args, const Context& context) {
   Result<> ended = supervisor.run([&] {
     was_ready = true;
     context.out(addresses_line(plan.addresses));
+    context.err(where_the_page_is(plan, context));
     context.err(lacks);
   });
   // An agent leaves its socket to the one after it; here none comes any more.
@@ -184,6 +206,25 @@ std::vector<std::string> agent_words(const Args& args) {
   return words;
 }
 
+// The server gets the file's name, so that both mean the same one.
+Result<> choose_query_token(Plan& plan, const Args& args, const std::vector<std::string>& listens_at) {
+  Result<ListenerFiles> files = listener_files(args, listens_at);
+  if (!files) return files.error();
+  const std::string asked = args.given(kQueryTokenFlag).value_or(kAutomaticQueryToken);
+  auto file = query_token_file(asked, {*files, {plan.addresses.http, plan.addresses.query_grpc}, plan.data});
+  if (!file) return file.error();
+  plan.query_token_file = file->value_or("");
+  const bool is_named = !plan.query_token_file.empty();
+  if (is_named) plan.server_words.push_back("--query-token-file=" + plan.query_token_file);
+  // It switches tracepoints, too. The server has made the file by the time that the agent starts.
+  const std::string agent_http = args.get("--agent-http");
+  if (is_named && !agent_http.empty() && net::is_loopback(agent_http)) {
+    plan.agent_words.push_back("--token-file=" + plan.query_token_file);
+  }
+  if (!is_named && *file) plan.server_words.push_back("--query-token-file=none");
+  return {};
+}
+
 Result<Plan> plan_of(const Args& args, const Context& context) {
   Plan plan;
   Result<std::string> directory = data_directory(args, context);
@@ -194,8 +235,9 @@ Result<Plan> plan_of(const Args& args, const Context& context) {
   if (Result<std::string> http = args.address("--agent-http"); !http && args.given("--agent-http")) return http.error();
   plan.addresses = *addresses;
   plan.asked_ingest = addresses->ingest;
-  auto security = up_security(
-      args, {addresses->http, addresses->otlp_grpc, addresses->otlp_http, addresses->ingest, addresses->query_grpc});
+  const std::vector<std::string> listens_at{addresses->http, addresses->otlp_grpc, addresses->otlp_http,
+                                            addresses->ingest, addresses->query_grpc};
+  auto security = up_security(args, listens_at);
   if (!security) return security.error();
   Result<AgentSocket> socket = choose_agent_socket(args, context, plan.data);
   if (!socket) return socket.error();
@@ -206,6 +248,7 @@ Result<Plan> plan_of(const Args& args, const Context& context) {
   }
   plan.server_words = words_of(args, handed_on());
   plan.agent_words = agent_words(args);
+  if (Result<> chosen = choose_query_token(plan, args, listens_at); !chosen) return chosen.error();
   plan.server_words.insert(plan.server_words.end(), security->server_words.begin(), security->server_words.end());
   plan.agent_words.insert(plan.agent_words.end(), security->agent_words.begin(), security->agent_words.end());
   plan.reloads = !security->server_words.empty();

@@ -33,7 +33,7 @@ Result<> check_tokens(const Args& args, const std::string& of_server) {
   const auto sent = net::read_tokens(*of_agent);
   const auto known = net::read_tokens(of_server);
   if (!sent || !known || sent->empty()) return {};
-  if (std::ranges::find(*known, sent->front()) != known->end()) return {};
+  if (std::ranges::find(*known, sent->front().text, &net::Token::text) != known->end()) return {};
   return invalid("--collector-token-file: the first token in '" + printable(*of_agent) +
                  "', which the agent sends, is none of those in --token-file '" + printable(of_server) +
                  "'; leave it out, and the agent sends the first of these");

@@ -119,7 +119,7 @@ grpc::Status refuse_unknown(Ingest& ingest, const std::string& method) {
 struct OtlpGrpcServer::Impl {
   Impl(OtlpGrpcOptions given, std::shared_ptr<Ingest> ingest)
       : options(std::move(given)),
-        door("otlp_grpc", options.address, options.security),
+        door("otlp_grpc", options.address, net::Scope::kIngest, options.security),
         service(ingest, door),
         unknown([ingest, this](const grpc::ServerContextBase& call, const std::string& method) {
           auto refusal = door.refusal(call);

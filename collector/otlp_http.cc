@@ -80,8 +80,9 @@ class OtlpHttpHandler : public net::HttpHandler {
       : ingest_(std::move(ingest)), cors_allow_origin_(std::move(cors_allow_origin)) {}
 
   // A browser asks whether it may send before it sends its token.
-  bool is_open(const net::HttpRequest& request) const override {
-    return request.method == "OPTIONS" || HttpHandler::is_open(request);
+  std::optional<net::Scope> scope_of(const net::HttpRequest& request) const override {
+    if (request.method == "OPTIONS" || request.path == "/healthz") return std::nullopt;
+    return net::Scope::kIngest;
   }
   bool allows_origin(const net::HttpRequest& request) const override { return origin_allowed(request); }
   uint64_t max_body_bytes() const override { return ingest_->options().max_request_bytes; }

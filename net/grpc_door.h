@@ -38,9 +38,9 @@ class WithoutReflection : public grpc::ServerBuilderOption {
 
 class GrpcDoor {
  public:
-  // `listener`: the label in metrics.
-  GrpcDoor(std::string listener, std::string address, ListenerSecurity security)
-      : listener_(std::move(listener)), address_(std::move(address)), security_(std::move(security)) {
+  // `listener`: the label in metrics. `scope`: what a call's token must allow.
+  GrpcDoor(std::string listener, std::string address, Scope scope, ListenerSecurity security)
+      : listener_(std::move(listener)), address_(std::move(address)), scope_(scope), security_(std::move(security)) {
     if (security_.tokens) list_token_metrics(listener_);
   }
 
@@ -67,16 +67,21 @@ class GrpcDoor {
   }
   void end() { front_.reset(); }
 
-  // Nothing for a call that may come in.
-  std::optional<grpc::Status> refusal(const grpc::ServerContextBase& call) const {
-    if (!security_.tokens) return std::nullopt;
+  // Whether a call may come in. Without tokens everybody may, and has no token's name.
+  Admission admit(const grpc::ServerContextBase& call) const {
+    if (!security_.tokens) return {};
     const auto found = call.client_metadata().find("authorization");
     const bool given = found != call.client_metadata().end();
-    auto why = security_.tokens->refuse(
-        {listener_, peer_of(call)},
+    return security_.tokens->admit(
+        {listener_, peer_of(call), scope_},
         given ? std::string_view(found->second.data(), found->second.size()) : std::string_view());
-    if (!why) return std::nullopt;
-    return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, *why);
+  }
+  // Nothing for a call that may come in.
+  std::optional<grpc::Status> refusal(const grpc::ServerContextBase& call) const { return status_of(admit(call)); }
+  static std::optional<grpc::Status> status_of(const Admission& admission) {
+    if (!admission.why_not) return std::nullopt;
+    const auto code = admission.is_known() ? grpc::StatusCode::PERMISSION_DENIED : grpc::StatusCode::UNAUTHENTICATED;
+    return grpc::Status(code, *admission.why_not);
   }
 
   // For calls that go on for long: `told` is called when other tokens are in use. Null where none are asked for.
@@ -84,12 +89,7 @@ class GrpcDoor {
     return security_.tokens ? security_.tokens->watch(std::move(told)) : nullptr;
   }
 
- private:
-  // gRPC knows those whom it did not accept itself by their descriptors alone.
-  void note_peer(int descriptor, const std::string& peer) {
-    std::lock_guard lock(mutex_);
-    peers_[descriptor] = peer;
-  }
+  // "HOST:PORT", or what gRPC calls it.
   std::string peer_of(const grpc::ServerContextBase& call) const {
     constexpr std::string_view kDescriptor = "fd:";
     std::string peer = call.peer();
@@ -101,8 +101,15 @@ class GrpcDoor {
     return found == peers_.end() ? peer : found->second;
   }
 
+ private:
+  // gRPC knows those whom it did not accept itself by their descriptors alone.
+  void note_peer(int descriptor, const std::string& peer) {
+    std::lock_guard lock(mutex_);
+    peers_[descriptor] = peer;
+  }
   const std::string listener_;
   const std::string address_;
+  const Scope scope_;
   const ListenerSecurity security_;
   int port_ = 0;
   mutable std::mutex mutex_;

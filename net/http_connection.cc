@@ -125,13 +125,29 @@ bool HttpConnection::is_for_us() {
   return false;
 }
 
+// The value of WWW-Authenticate.
+std::string HttpConnection::challenge() const {
+  const std::string& file = server_.options.security.named_token_file;
+  std::string text = "Bearer realm=\"fathom\"";
+  const bool can_be_quoted =
+      std::ranges::all_of(file, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  if (server_.is_of_this_host && !file.empty() && can_be_quoted) text += ", token_file=\"" + file + "\"";
+  return text;
+}
+
 bool HttpConnection::is_let_in() {
+  request_.peer = peer_;
   const auto& tokens = server_.options.security.tokens;
-  if (!tokens || server_.handler->is_open(request_)) return true;
-  std::optional<std::string> why = tokens->refuse({server_.options.listener, peer_}, request_.header("authorization"));
-  if (!why) return true;
-  HttpResponse response = server_.handler->error(401, *why, request_.header("content-type"));
-  response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"fathom\"");
+  if (!tokens || (server_.is_of_this_host && request_.path == "/metrics")) return true;
+  const std::optional<Scope> scope = server_.handler->scope_of(request_);
+  if (!scope) return true;
+  const Admission admission =
+      tokens->admit({server_.options.listener, peer_, *scope}, request_.header("authorization"));
+  request_.token_name = admission.token_name;
+  if (!admission.why_not) return true;
+  const int status = admission.is_known() ? 403 : 401;
+  HttpResponse response = server_.handler->error(status, *admission.why_not, request_.header("content-type"));
+  if (status == 401) response.headers.emplace_back("WWW-Authenticate", challenge());
   server_.metrics.refused(Refusal::kNoToken);
   begin_write(std::move(response), false);
   return false;

@@ -28,6 +28,7 @@ HttpServer::Impl::Impl(HttpServerOptions server_options, std::shared_ptr<HttpHan
       context(static_cast<int>(std::max<size_t>(1, server_options.threads))),
       work(context.get_executor()),
       options(std::move(server_options)),
+      is_of_this_host(is_loopback(options.address)),
       handler(std::move(server_handler)),
       metrics(options.listener),
       acceptor(asio::make_strand(context)),

@@ -24,6 +24,7 @@
 #include "net/body_source.h"
 #include "net/cancel.h"
 #include "net/listener_security.h"
+#include "net/scopes.h"
 
 namespace fathom::net {
 
@@ -37,6 +38,8 @@ struct HttpRequest {
   Reservation reservation;                       // memory taken for this request; given back when the request dies
   std::shared_ptr<std::atomic<bool>> cancelled;  // set when the peer has gone away
   std::shared_ptr<CancelSignal> cancel;          // the same, for those who must be called when it happens
+  std::string peer;                              // "HOST:PORT"
+  std::string token_name;                        // of the token that let it in; empty: none was asked for
 
   std::string_view header(std::string_view lower_case_name) const;
   std::optional<std::string_view> param(std::string_view key) const;  // the first of that key
@@ -68,8 +71,11 @@ class HttpHandler {
   // Called as a body comes, before its next `bytes` (up to 64 KiB) are kept; false answers 503 with Retry-After. The
   // sum of all calls never exceeds a Content-Length, and a chunked body by less than one step.
   virtual bool grow_body(HttpRequest&, uint64_t /*bytes*/) { return true; }
-  // Who asks for this needs no token: what balancers look at, and what has nothing of anybody's in it.
-  virtual bool is_open(const HttpRequest& request) const { return request.path == "/healthz"; }
+  // What a token must allow for this request. No value: no token is needed, because balancers ask for it, or because
+  // nobody's data is in it. Called before admit(). On a loopback address, /metrics never needs one.
+  virtual std::optional<Scope> scope_of(const HttpRequest& request) const {
+    return request.path == "/healthz" ? std::nullopt : std::optional(Scope::kQuery);
+  }
   // Whether pages of the site that the request's Origin names may send it (CORS).
   virtual bool allows_origin(const HttpRequest&) const { return false; }
   virtual uint64_t max_body_bytes() const = 0;  // larger bodies: 413
@@ -107,7 +113,7 @@ struct HttpServerOptions {
   std::shared_ptr<ByteBudget> answers;
   // Requests for other hosts, and by pages of other sites, get 403 (allowed_hosts.h). If no names are configured, a
   // listener that has TLS, or that other hosts reach, answers every host name; without TLS it warns about it in the
-  // log. With tokens, requests without one get 401, except for paths that the handler calls open.
+  // log. With tokens, requests without one get 401, and those whose token lacks the scope 403 (scope_of()).
   ListenerSecurity security;
 };
 

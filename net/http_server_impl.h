@@ -51,6 +51,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   boost::asio::io_context context;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
   HttpServerOptions options;  // constant from listen() on
+  const bool is_of_this_host;
   const std::shared_ptr<HttpHandler> handler;
   HttpMetrics metrics;
   boost::asio::ip::tcp::acceptor acceptor;

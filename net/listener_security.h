@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "net/allowed_hosts.h"
 
@@ -17,6 +18,9 @@ class Tokens;     // net/tokens.h
 struct ListenerSecurity {
   std::shared_ptr<TlsServer> tls;
   std::shared_ptr<Tokens> tokens;
+  // A token file of this host that a client of the same user may read. A listener of this host alone names it to those
+  // who come without a token. Empty: none.
+  std::string named_token_file;
   AllowedHosts hosts;
 };
 

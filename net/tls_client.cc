@@ -71,9 +71,9 @@ Result<> check(const ClientSecurity& security) {
 
 Result<std::string> first_token(const ClientSecurity& security) {
   if (security.token_file.empty()) return std::string();
-  Result<std::vector<std::string>> tokens = read_tokens(security.token_file);
+  Result<std::vector<Token>> tokens = read_tokens(security.token_file);
   if (!tokens) return invalid(security.flags + "token-file: " + tokens.error().message);
-  return tokens->front();
+  return tokens->front().text;
 }
 
 Result<std::unique_ptr<TlsClient>> TlsClient::make(boost::beast::tcp_stream& stream, const std::string& host,

@@ -291,6 +291,20 @@ TEST_F(Tls, TokensAreAskedForWithAndWithoutTls) {
   }
 }
 
+TEST_F(Tls, ATokenWithoutTheScopeGets403AndMetricsAreOpenOnLoopback) {
+  certificates_->write("tokens", "shop:" + std::string(kToken) + " ingest\n");
+  tokens_ = *Tokens::load(certificates_->path("tokens"));
+  serve();
+  const uint64_t refused = without_token("scope");
+  const ClientSecurity security{.token_file = certificates_->path("tokens")};
+  auto reply = HttpClient("http://" + address_, kPatienceNano, security).get("/x");
+  ASSERT_TRUE(reply.ok()) << reply.error().message;
+  EXPECT_EQ(reply->status, 403);
+  EXPECT_HAS(reply->body, "the token 'shop' has the scopes ingest; this needs query");
+  EXPECT_EQ(without_token("scope"), refused + 1);
+  EXPECT_EQ(HttpClient("http://" + address_).get("/metrics")->status, 200);
+}
+
 TEST_F(Tls, A401SaysWhichSchemeIsMeant) {
   ask_for_tokens();
   serve();
@@ -309,7 +323,7 @@ TEST_F(Tls, TokenFilesAreReadStrictly) {
     return read_tokens(certificates_->path("t"));
   };
   EXPECT_EQ(*read("a:" + std::string(kToken) + "  \r\n\n# no\n" + std::string(32, 'x')),
-            (std::vector<std::string>{kToken, std::string(32, 'x')}));
+            (std::vector<Token>{{"a", std::string(kToken), Scopes::all()}, {"", std::string(32, 'x'), Scopes::all()}}));
   EXPECT_HAS(read("\nshort\n").error().message, ":2: a line is TOKEN or NAME:TOKEN");
   EXPECT_EQ(read("\nshort\n").error().message.find("short"), std::string::npos) << "a token is a secret";
   EXPECT_HAS(read("# none\n").error().message, "has no token; make one");

@@ -22,7 +22,7 @@ void check(const std::string& token) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using fathom::net::parse_tokens;
+  using fathom::net::parse_tokens, fathom::net::Scopes, fathom::net::Token;
   const auto tokens = parse_tokens("f", {reinterpret_cast<const char*>(data), size});
   if (!tokens) {
     require(tokens.error().message.starts_with("f:") || tokens.error().message.starts_with("'f'"));
@@ -31,9 +31,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   require(!tokens->empty());
   std::string text;
-  for (const std::string& token : *tokens) {
-    check(token);
-    text += "name:" + token + "\n";
+  for (const Token& token : *tokens) {
+    check(token.text);
+    require(token.scopes != Scopes());
+    text += token.name + ":" + token.text + " " + token.scopes.text() + "\n";
   }
   require(*parse_tokens("f", text) == *tokens);
   return 0;

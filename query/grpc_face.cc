@@ -118,8 +118,9 @@ using RawService = v1::QueryService::WithRawCallbackMethod_Slowest<v1::QueryServ
 
 class Service : public RawService {
  public:
-  Service(const net::GrpcDoor& door, const Stores& stores, QueryRunner& runner, ByteBudget& answers)
-      : door_(door), stores_(stores), runner_(runner), answers_(answers) {}
+  Service(const net::GrpcDoor& door, std::shared_ptr<net::AuditLog> audit, const Stores& stores, QueryRunner& runner,
+          ByteBudget& answers)
+      : door_(door), audit_(std::move(audit)), stores_(stores), runner_(runner), answers_(answers) {}
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -253,7 +254,12 @@ class Service : public RawService {
   // `out` lives until the call is finished, which is what `done` does.
   template <typename Request, typename Response, typename Work>
   Reactor* serve(Context* context, std::string_view name, const Bytes& in, Bytes* out, Work work) {
-    if (auto refusal = door_.refusal(*context)) return refuse(context, *refusal);
+    const net::Admission admission = door_.admit(*context);
+    if (auto refusal = net::GrpcDoor::status_of(admission)) return refuse(context, *refusal);
+    if (audit_)
+      audit_->note({.token_name = admission.token_name,
+                    .peer = door_.peer_of(*context),
+                    .request = "gRPC " + std::string(name)});
     auto asked = std::make_shared<Request>();
     if (Result<> parsed = parse(in, *asked); !parsed) return refuse(context, parsed);
     auto budget = runner_.make_budget(timeout_of(*context));
@@ -280,6 +286,7 @@ class Service : public RawService {
   }
 
   const net::GrpcDoor& door_;
+  const std::shared_ptr<net::AuditLog> audit_;  // null: none
   const Stores stores_;
   QueryRunner& runner_;
   ByteBudget& answers_;
@@ -296,8 +303,8 @@ grpc::Status refuse_unknown(const std::string& method) {
 struct GrpcFace::Impl {
   Impl(const QueryOptions& given, const Stores& stores, QueryRunner& runner, ByteBudget& answers)
       : options(given),
-        door("query-grpc", options.grpc_address, options.security),
-        service(door, stores, runner, answers) {}
+        door("query-grpc", options.grpc_address, net::Scope::kQuery, options.security),
+        service(door, options.audit, stores, runner, answers) {}
 
   const QueryOptions& options;
   net::GrpcDoor door;

@@ -6,6 +6,7 @@
 #include "query/accepts.h"
 #include "query/answers_json.h"
 #include "query/counters.h"
+#include "query/json_body.h"
 #include "query/routes.h"
 #include "query/trace_pieces.h"
 
@@ -32,6 +33,7 @@ constexpr std::string_view kWelcome =
     "/functions,\n"
     "                          /insns, /syscalls, /delta, /sunburst, /stats, /diff/OTHER, /view; PUT\n"
     "                          snapshots/ID/bytes\n"
+    "  POST /api/v1/page-links a code that gives a token to the page, once\n"
     "  GET /api/v1/status, /metrics, /healthz, /readyz\n";
 
 HttpResponse text_response(std::string_view body, int status = 200) {
@@ -117,7 +119,8 @@ HttpFace::HttpFace(const QueryOptions& options, const Stores& stores, QueryRunne
       transfers_(transfer_options(options)),
       workers_(worker_options(options)),
       views_(view_options(options)),
-      uploads_(stores.snapshots, &transfers_) {}
+      uploads_(stores.snapshots, &transfers_),
+      links_(now_unix_nano) {}
 
 void HttpFace::stop() {
   transfers_.stop();
@@ -127,9 +130,17 @@ void HttpFace::stop() {
 
 // The page asks for a token itself, and has nothing of anybody's before it gets one.
 bool HttpFace::is_open(const HttpRequest& request) const {
-  if (HttpHandler::is_open(request) || request.path == "/readyz") return true;
+  if (request.path == "/healthz" || request.path == "/readyz") return true;
   const bool reads = request.method == "GET" || request.method == "HEAD";
   return reads && options_.page && !options_.page->empty() && options_.page->answer(request);
+}
+
+std::optional<net::Scope> HttpFace::scope_of(const HttpRequest& request) const {
+  if (is_open(request) || PageLinks::is_open(request)) return std::nullopt;
+  if (PageLinks::takes(request)) return net::Scope::kQuery;
+  if (request.path.starts_with("/api/v1/snapshots") || UploadRoutes::takes(request)) return net::Scope::kSnapshots;
+  if (request.method == "POST") return net::Scope::kControl;
+  return net::Scope::kQuery;
 }
 
 QueryRunner& HttpFace::runner_of(Lane lane) {
@@ -149,6 +160,7 @@ QueryRunner& HttpFace::runner_of(Lane lane) {
 std::optional<HttpResponse> HttpFace::admit(HttpRequest& request) {
   if (UploadRoutes::takes(request)) return uploads_.admit(request);
   if (ControlRoutes::takes(request)) return ControlRoutes::refuse(request);
+  if (PageLinks::takes(request)) return refuse_other_than_json(request);
   if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
   HttpResponse response = net::error_response(405, "queries are asked with GET");
   response.headers.emplace_back("Allow", "GET, HEAD");
@@ -164,10 +176,13 @@ uint64_t HttpFace::body_limit(const HttpRequest& request) const {
 }
 
 void HttpFace::handle(HttpRequest request, net::HttpRespond respond) {
+  const std::optional<net::Scope> scope = scope_of(request);
+  if (options_.audit && scope) respond = net::AuditLog::noting(options_.audit, *scope, request, std::move(respond));
   if (UploadRoutes::takes(request)) return uploads_.handle(std::move(request), std::move(respond));
   if (auto answer = page_answer(request)) return respond(*std::move(answer));
   if (auto answer = plain_answer(request.path)) return respond(*std::move(answer));
   if (ControlRoutes::takes(request)) return control_.handle(request, std::move(respond));
+  if (PageLinks::takes(request)) return respond(links_.answer(request));
   run_query(std::move(request), std::move(respond));
 }
 

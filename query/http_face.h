@@ -10,6 +10,7 @@
 
 #include "net/http_server.h"
 #include "query/control_routes.h"
+#include "query/page_links.h"
 #include "query/query_server.h"
 #include "query/routes.h"
 #include "query/runner.h"
@@ -27,12 +28,13 @@ class HttpFace : public net::HttpHandler {
 
   std::optional<net::HttpResponse> admit(net::HttpRequest& request) override;
   bool grow_body(net::HttpRequest& request, uint64_t bytes) override;
-  bool is_open(const net::HttpRequest& request) const override;
+  std::optional<net::Scope> scope_of(const net::HttpRequest& request) const override;
   uint64_t max_body_bytes() const override { return 16384; }  // of control_routes.h; queries' are overlooked
   uint64_t body_limit(const net::HttpRequest& request) const override;
   void handle(net::HttpRequest request, net::HttpRespond respond) override;
 
  private:
+  bool is_open(const net::HttpRequest& request) const;
   std::optional<net::HttpResponse> page_answer(const net::HttpRequest& request);
   std::optional<net::HttpResponse> lost_page(const Error& fault, const net::HttpRequest& request) const;
   std::optional<net::HttpResponse> plain_answer(const std::string& path);
@@ -50,6 +52,7 @@ class HttpFace : public net::HttpHandler {
   QueryRunner workers_;
   QueryRunner views_;
   UploadRoutes uploads_;
+  PageLinks links_;
   std::atomic<bool> ready_{false};
 };
 

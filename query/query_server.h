@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "base/settable.h"
+#include "net/audit_log.h"
 #include "net/listener_security.h"
 #include "query/control.h"
 #include "query/nodes.h"
@@ -39,6 +40,7 @@ struct QueryOptions {
   NodeSource nodes;                                    // of /api/v1/nodes; nothing: there are none
   std::shared_ptr<const PageFiles> page;               // nothing: a browser is told how to get one
   net::ListenerSecurity security;                      // of both listeners
+  std::shared_ptr<net::AuditLog> audit;                // gets each request that needs a token; nothing: none is kept
   std::shared_ptr<Control> control;                    // what nodes are asked through; nothing: they cannot be
 };
 

@@ -440,10 +440,11 @@ class Agents(Case):
     def test_its_own_listener(self):
         agent = self.agent("127.0.0.1:1", "http = 127.0.0.1:0\n" + tls_keys(tokens=True))
         address = until(lambda: re.search(r"metrics at https://(\S+)/metrics", agent.log_text()), "its address").group(1)
-        for token, status in ((None, 401), (WRONG, 401), (TOKEN, 200)):
+        for path, token, status in (("/tracepoints", None, 401), ("/tracepoints", WRONG, 401), ("/tracepoints", TOKEN, 200),
+                                    ("/metrics", None, 200)):  # on a loopback address
             connection = http.client.HTTPSConnection(address, timeout=PATIENCE_S, context=context())
-            connection.request("GET", "/metrics", headers=bearer(token))
-            self.assertEqual(connection.getresponse().status, status)
+            connection.request("GET", path, headers=bearer(token))
+            self.assertEqual(connection.getresponse().status, status, path)
             connection.close()
 
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cli/config_file.h"
 #include "cli/filter_flags.h"
+#include "cli/query_token.h"
 #include "cli/server_flags.h"
 #include "cli/sizes.h"
 
@@ -222,6 +223,12 @@ void read_security(Reader& reader, const cli::Args& args, ServerOptions& options
              options.collector.otlp_http_address, options.collector.ingest_address});
   if (!files) return reader.fault(files.error().message);
   options.security = *std::move(files);
+  auto token_file = cli::query_token_file(
+      args.given("--query-token-file"),
+      {options.security, {options.query.http_address, options.query.grpc_address}, options.store.path});
+  if (!token_file) return reader.fault(token_file.error().message);
+  options.query_token_file = *std::move(token_file);
+  options.audit_log = reader.text("--audit-log");
 }
 
 }  // namespace

@@ -26,7 +26,11 @@ struct ServerOptions {
   bool is_worker_unsafe = false;  // it decodes also where it cannot be confined
   std::string page;               // empty: ../share/fathom/page beside this program, if it is there
   cli::ListenerFiles security;    // which Server loads
-  std::optional<int> ready_fd;    // gets one line of JSON, then is closed
+  // The tokens for queries and control, made if it is missing. Empty: none is asked for. No value: likewise, and there
+  // is a warning.
+  std::optional<std::string> query_token_file;
+  std::string audit_log;        // a file; empty: the program's log has control requests
+  std::optional<int> ready_fd;  // gets one line of JSON, then is closed
 };
 
 const cli::CommandLine& server_command_line();

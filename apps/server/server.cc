@@ -1,6 +1,7 @@
 #include "apps/server/server.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "apps/server/node_control.h"
@@ -12,6 +13,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "cli/exit_codes.h"
+#include "net/token_file.h"
 
 namespace fathom {
 
@@ -24,6 +26,14 @@ constexpr uint64_t kQueryGraceNano = 2 * kNanosPerSecond;
 constexpr uint64_t kLearntBeforeNano = 10 * kNanosPerMinute;
 constexpr uint64_t kSeedPatienceNano = 5 * kNanosPerSecond;
 constexpr uint64_t kSeedBytes = 256 << 20;
+
+// Installations of earlier versions have no token, and go on without.
+void warn_if_open(const ServerOptions& options) {
+  if (!options.security.token_file.empty() || !options.security.tls.client_ca.empty()) return;
+  log_warning("queries at " + options.query.http_address +
+              " need no token: every user of this host, and whoever else reaches it, may read all traces and request "
+              "captures; --query-token-file FILE asks for one ('none' if that is meant)");
+}
 
 // What was usual before this start is usual still.
 void seed(collector::ThresholdLearner& learner, store::SpanStore& store) {
@@ -76,6 +86,20 @@ void Server::start_control() {
   options_.query.control = make_node_control(router_, streams_);
 }
 
+// The data directory, where the file usually is, is there by now.
+Result<> Server::load_query_token() {
+  if (!options_.query_token_file) warn_if_open(options_);
+  const std::string file = options_.query_token_file.value_or("");
+  if (file.empty()) return {};
+  if (Result<> made = net::make_token_file(file); !made) return made;
+  auto tokens = net::Tokens::load(file);
+  if (!tokens) return invalid("--query-token-file: " + tokens.error().message);
+  options_.query.security.tokens = query_tokens_ = *std::move(tokens);
+  std::error_code error;
+  options_.query.security.named_token_file = std::filesystem::absolute(file, error).string();
+  return {};
+}
+
 Result<cli::Addresses> Server::start(cli::Signals& signals) {
   auto page = read_page(options_.page);
   if (!page) return page.error();
@@ -86,6 +110,10 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   options_.collector.security = options_.query.security = security_;
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
+  if (Result<> loaded = load_query_token(); !loaded) return loaded.error();
+  auto audit = net::AuditLog::open(options_.audit_log);
+  if (!audit) return audit.error();
+  options_.query.audit = audit_ = *std::move(audit);
   warn_if_missing(options_.snapshot_worker);
   options_.snapshots.clock = store_->clock();
   warn_if_unsafe(options_.is_worker_unsafe);
@@ -122,7 +150,15 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
 }
 
 Result<> Server::reload(const ServerOptions& options) {
+  std::optional<net::Tokens::KnownTokens> query_tokens;
+  if (query_tokens_) {
+    auto read = query_tokens_->read();
+    if (!read) return invalid("--query-token-file: " + read.error().message);
+    query_tokens = *std::move(read);
+  }
   if (Result<> loaded = cli::reload(security_); !loaded) return loaded;
+  if (Result<> opened = audit_->reopen(); !opened) return opened;
+  if (query_tokens) query_tokens_->use(*std::move(query_tokens));
   store_->set_limits(options.store);
   if (snapshots_) snapshots_->set_retention(options.snapshots);
   collector_->set_limits(options.collector);

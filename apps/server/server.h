@@ -12,6 +12,8 @@
 #include "cli/security_flags.h"
 #include "cli/signals.h"
 #include "collector/control/control_router.h"
+#include "net/audit_log.h"
+#include "net/tokens.h"
 
 namespace fathom {
 
@@ -35,10 +37,13 @@ class Server {
  private:
   Result<> open_store(cli::Signals& signals);
   void start_control();
+  Result<> load_query_token();
 
   ServerOptions options_;
   bool is_data_unusable_ = false;
   net::ListenerSecurity security_;
+  std::shared_ptr<net::Tokens> query_tokens_;  // of --query-token-file
+  std::shared_ptr<net::AuditLog> audit_;
   std::unique_ptr<store::RocksStore> store_;
   std::unique_ptr<query::SnapshotStore> snapshots_;
   std::unique_ptr<collector::SnapshotSink> snapshot_sink_;

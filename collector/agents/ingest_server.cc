@@ -133,7 +133,7 @@ class IngestService : public Service::WithRawCallbackMethod_Stream<Service::With
 struct IngestServer::Impl {
   Impl(IngestServerOptions given, SessionContext context)
       : options(std::move(given)),
-        door("ingest", options.address, options.security),
+        door("ingest", options.address, net::Scope::kAgent, options.security),
         service(options, door, std::move(context)) {}
 
   IngestServerOptions options;

@@ -111,11 +111,14 @@ TEST_F(IngestServerTest, AStreamWhoseTokenIsRevokedEnds) {
   Peer kept(address_, kept_token), old(address_, old_token);
   kept.greet('k');
   old.greet('o');
-  (*tokens)->use({sha256(old_token), sha256(kept_token)});
+  const auto known = [](const std::string& token) {
+    return net::Tokens::Known{sha256(token), "agent", net::Scopes::all()};
+  };
+  (*tokens)->use({known(old_token), known(kept_token)});
   ASSERT_TRUE(old.say(batch(1, otlp_)));
   EXPECT_EQ(old.hear().ack().outcome(), wire::Ack::DURABLE)
       << "of the same tokens in another order nobody is sent away";
-  (*tokens)->use({sha256(kept_token)});
+  (*tokens)->use({known(kept_token)});
   EXPECT_EQ(old.finish(), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(Peer(address_, old_token).finish(), grpc::StatusCode::UNAUTHENTICATED);
   ASSERT_TRUE(kept.say(batch(1, otlp_, 'k')));

@@ -11,6 +11,10 @@ constexpr std::string_view kTracepoints = "/tracepoints";
 
 }  // namespace
 
+std::optional<net::Scope> MetricsFace::scope_of(const net::HttpRequest& request) const {
+  return request.method == "POST" ? net::Scope::kControl : HttpHandler::scope_of(request);
+}
+
 std::optional<net::HttpResponse> MetricsFace::admit(net::HttpRequest& request) {
   if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
   bool switches = request.method == "POST" && request.path == kTracepoints;

@@ -21,6 +21,7 @@ class MetricsFace : public net::HttpHandler {
   // Without `in_loop` there are no tracepoints.
   explicit MetricsFace(InLoop in_loop = {}) : in_loop_(std::move(in_loop)) {}
 
+  std::optional<net::Scope> scope_of(const net::HttpRequest& request) const override;
   std::optional<net::HttpResponse> admit(net::HttpRequest& request) override;
   uint64_t max_body_bytes() const override { return 0; }
   void handle(net::HttpRequest request, net::HttpRespond respond) override;

@@ -68,12 +68,13 @@ def cli(*arguments, check=None, timeout=PATIENCE_S, env=None):
 class Server:
     """`with Server() as server:` starts it and waits until it is ready; leaving stops it and looks at its exit status."""
 
-    def __init__(self, data=None, arguments=(), addresses=None):
+    def __init__(self, data=None, arguments=(), addresses=None, token=False):
+        """`token`: queries need the token of the data directory, as they do by default; most tests ask without."""
         self.directory = None if data else tempfile.TemporaryDirectory(prefix="fathom-test-")
         self.data = str(data or pathlib.Path(self.directory.name, "data"))
         self.sockets = tempfile.TemporaryDirectory(prefix="fathom-test-")
         self.agent_socket = str(pathlib.Path(self.sockets.name, "agent.sock"))
-        self.arguments = list(arguments)
+        self.arguments = list(arguments) + ([] if token else ["--query-token-file", "none"])
         self.wanted = addresses or {}
         self.process = None
         self.log = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")

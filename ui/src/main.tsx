@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { login } from "@/api/login";
 import { listenForKeys } from "@/keys/keys";
 import { Page } from "@/Page";
 import { followAppearance } from "@/state/appearance";
@@ -9,4 +10,4 @@ followAppearance();
 followHistory();
 listenForKeys();
 const root = document.getElementById("page");
-if (root) render(<Page />, root);
+void login().then(() => root && render(<Page />, root));

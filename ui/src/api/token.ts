@@ -1,13 +1,14 @@
-// The token that a server asks for, where it does: this tab keeps it, and sends it with every question.
+// The token that a server asks for, where it does: sent with every question. A token that was typed is kept by its tab
+// alone; one of a link (login.ts), which is of this host's user, by all tabs.
 
 const KEY = "fathom.token";
 
 // A browser may forbid pages to keep anything; then the token lasts as long as the page is open.
 let kept: string | null = null;
 
-function storage(): Storage | undefined {
+function storage(which: "sessionStorage" | "localStorage"): Storage | undefined {
   try {
-    return globalThis.sessionStorage;
+    return globalThis[which];
   } catch {
     return undefined;
   }
@@ -27,9 +28,18 @@ export function tokenProblem(token: string): string | undefined {
 }
 
 export function keepToken(token: string): void {
+  keepIn("sessionStorage", token);
+}
+
+export function keepTokenForAllTabs(token: string): void {
+  storage("sessionStorage")?.removeItem(KEY);
+  keepIn("localStorage", token);
+}
+
+function keepIn(which: "sessionStorage" | "localStorage", token: string): void {
   kept = token.trim();
   try {
-    storage()?.setItem(KEY, kept);
+    storage(which)?.setItem(KEY, kept);
   } catch {
     // full, or forbidden
   }
@@ -37,7 +47,7 @@ export function keepToken(token: string): void {
 
 /** What a request is to say of who asks. */
 export function credentials(): Record<string, string> {
-  const token = kept ?? storage()?.getItem(KEY);
+  const token = kept ?? storage("sessionStorage")?.getItem(KEY) ?? storage("localStorage")?.getItem(KEY);
   // Kept by whom it may: without it one is asked for another.
   if (token && tokenProblem(token)) return {};
   return token ? { authorization: `Bearer ${token}` } : {};

@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
+import { loginProblem } from "@/api/login";
 import { keepToken, tokenProblem } from "@/api/token";
 
 /** Asks for the server's token. The address is all the state that there is, so the page simply begins again with it. */
 export function TokenForm() {
   const [problem, setProblem] = useState<string>();
+  const shown = problem ?? loginProblem.value;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const given = new FormData(event.currentTarget as HTMLFormElement).get("token");
@@ -19,11 +21,11 @@ export function TokenForm() {
       <label>
         Token <input name="token" type="password" autocomplete="off" required aria-invalid={problem !== undefined} />
       </label>{" "}
-      <button type="submit">Use it</button>
-      {problem && (
+      <button type="submit">Use it</button> or open the link that <code>fathom page</code> prints on the server's host.
+      {shown && (
         <span class="field-problem" role="alert">
           {" "}
-          {problem}
+          {shown}
         </span>
       )}
     </form>

@@ -1,0 +1,16 @@
+// make_token_file(): a file with one new token, for clients on this host.
+//
+// Thread safety: a plain function. Errors: kInvalid when the file cannot be made; the message names it and the cure.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace fathom::net {
+
+// Makes the file with a new token that has all scopes (tokens.h), if it does not exist. Only its owner may read it. The
+// directory must exist.
+Result<> make_token_file(const std::string& path);
+
+}  // namespace fathom::net
