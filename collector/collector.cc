@@ -92,6 +92,7 @@ struct Collector::Impl {
     context.captures = captures;
     context.streams = options.streams;
     context.answers = options.answers;
+    context.keys = options.keys;
     take_reports();
     return context;
   }

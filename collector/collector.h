@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "collector/agents/node_keys.h"
 #include "collector/agents/node_streams.h"
 #include "collector/agents/registry.h"
 #include "collector/snapshot_sink.h"
@@ -39,6 +40,8 @@ struct CollectorOptions {
   uint64_t capture_budget_bytes = 64ull << 20;  // for their bytes, from their reading to their writing
   // Where agents' snapshots go; null: they are asked to keep them. It must outlive the collector.
   SnapshotSink* snapshots = nullptr;
+  // Which key belongs to which node; null: node ids have none.
+  std::shared_ptr<NodeKeys> keys;
   // Who has something to ask agents sends it over `streams`, and hears in `answers`; either may be null.
   std::shared_ptr<NodeStreams> streams;
   std::shared_ptr<NodeAnswers> answers;

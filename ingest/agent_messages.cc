@@ -12,11 +12,9 @@ namespace fathom::ingest {
 
 namespace {
 
-// agent_messages_test.cc compares the names.
-static_assert(v1::CaptureTrigger_ARRAYSIZE == kCaptureTriggerNames.size() + 1,
-              "ingest.proto and base/capture_trigger.h have the same triggers");
-static_assert(v1::SkipReason_ARRAYSIZE == kSkipReasonNames.size() + 1,
-              "ingest.proto and base/skip_reason.h have the same reasons");
+// ingest.proto and base/ have the same triggers and reasons; agent_messages_test.cc compares their names.
+static_assert(v1::CaptureTrigger_ARRAYSIZE == kCaptureTriggerNames.size() + 1);
+static_assert(v1::SkipReason_ARRAYSIZE == kSkipReasonNames.size() + 1);
 
 // ---- writing
 
@@ -104,7 +102,8 @@ Result<AgentMessage> read(const v1::Hello& message) {
               .captures_off = message.captures_off(),
               .reports_skipped_captures = message.reports_skipped_captures(),
               .slowest_period_nano = message.slowest_period_nano()};
-  bool ids = read_id(message.node_id(), hello.node_id) && read_id(message.instance_id(), hello.instance_id);
+  bool ids = read_id(message.node_id(), hello.node_id) && read_id(message.instance_id(), hello.instance_id) &&
+             read_optional_id(message.node_key(), hello.node_key);
   if (!ids || hello.node_id.is_zero() || hello.instance_id.is_zero()) {
     return invalid("a Hello has a node id and an instance id of 16 bytes, not all of them zero");
   }
@@ -345,6 +344,7 @@ std::string encode(const Hello& hello) {
   out.set_captures_off(hello.captures_off);
   out.set_reports_skipped_captures(hello.reports_skipped_captures);
   out.set_slowest_period_nano(hello.slowest_period_nano);
+  if (!hello.node_key.is_zero()) out.set_node_key(bytes_of(hello.node_key));
   return message.SerializeAsString();
 }
 

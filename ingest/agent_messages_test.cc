@@ -114,12 +114,14 @@ TEST(AgentMessages, AHelloComesBack) {
                     .agent_version = "1.2",
                     .takes_requests = true,
                     .reports_skipped_captures = true,
-                    .slowest_period_nano = 60'000'000'000};
+                    .slowest_period_nano = 60'000'000'000,
+                    .node_key = filled<NodeKey>(3)};
   Result<Hello> back = read<Hello>(encode(hello));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->protocol_version, kProtocolVersion);
   EXPECT_EQ(back->node_id, hello.node_id);
   EXPECT_EQ(back->instance_id, hello.instance_id);
+  EXPECT_EQ(back->node_key, hello.node_key);
   EXPECT_EQ(back->host_name, "db-1");
   EXPECT_EQ(back->agent_version, "1.2");
   EXPECT_TRUE(back->takes_requests);

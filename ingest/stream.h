@@ -23,6 +23,7 @@ namespace fathom::ingest {
 
 inline constexpr uint32_t kProtocolVersion = 1;
 
+using NodeKey = Id<32>;                                        // the secret of a node; zero: none
 using InstanceId = Id<16>;                                     // new with every start of an agent
 using BatchIdentity = Id<16>;                                  // the same whenever the same spans are sent again
 using Losses = std::vector<std::pair<std::string, uint64_t>>;  // reason, count
@@ -39,6 +40,7 @@ struct Hello {
   bool captures_off = false;              // it runs with --no-captures
   bool reports_skipped_captures = false;  // it sends SkippedCaptures; older agents do not set this
   uint64_t slowest_period_nano = 0;       // it captures the slowest requests of each such period; 0: unknown
+  NodeKey node_key;                       // older agents have none
 };
 
 struct Batch {

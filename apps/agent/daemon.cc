@@ -55,6 +55,7 @@ agent::UplinkOptions Daemon::uplink_options() const {
                               .collector_tls = options_.collector_tls,
                               .collector_security = options_.collector_security,
                               .node_id = {state_->node_id()},
+                              .node_key = {state_->node_key()},
                               .host_name = options_.node_name.empty() ? host_name() : options_.node_name,
                               .agent_version = FATHOM_VERSION,
                               .captures_off = !options_.captures,

@@ -114,6 +114,9 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   auto audit = net::AuditLog::open(options_.audit_log);
   if (!audit) return audit.error();
   options_.query.audit = audit_ = *std::move(audit);
+  auto keys = collector::NodeKeys::open(options_.store.path);
+  if (!keys) return keys.error();
+  options_.collector.keys = *std::move(keys);
   warn_if_missing(options_.snapshot_worker);
   options_.snapshots.clock = store_->clock();
   warn_if_unsafe(options_.is_worker_unsafe);

@@ -11,6 +11,7 @@
 #include "cli/addresses.h"
 #include "cli/security_flags.h"
 #include "cli/signals.h"
+#include "collector/agents/node_keys.h"
 #include "collector/control/control_router.h"
 #include "net/audit_log.h"
 #include "net/tokens.h"

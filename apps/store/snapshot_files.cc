@@ -12,7 +12,9 @@
 #include "base/sha256.h"
 #include "base/small_file.h"
 #include "base/whole_io.h"
+#include "collector/agents/node_keys.h"
 #include "collector/control/rules_file.h"
+#include "net/tokens.h"
 #include "snapshot/format/directory.h"
 #include "snapshot/format/kept_answer.h"
 #include "store/clock/age_state.h"
@@ -28,6 +30,7 @@ constexpr size_t kPieceBytes = 1 << 20;
 constexpr uint64_t kMostMetadata = 16 << 20;  // as the server takes
 constexpr const char* kRules = "tracepoint-rules";
 constexpr const char* kClock = "clock";
+constexpr const char* kQueryToken = "query-token";
 
 std::string snapshots_of(const std::string& data) {
   return data + "/server-snapshots";
@@ -104,6 +107,11 @@ Result<> check_clock(const std::string& data) {
   return state ? Result<>() : Result<>(state.error());
 }
 
+Result<> check_query_token(const std::string& data) {
+  const auto tokens = net::read_tokens(data + "/" + kQueryToken);
+  return tokens ? Result<>() : Result<>(tokens.error());
+}
+
 bool is_never_required(const std::string&) {
   return false;
 }
@@ -116,7 +124,10 @@ struct SmallFile {
   bool copied_damaged = false;
 };
 constexpr SmallFile kSmallFiles[] = {{kRules, "tracepoint rules", check_rules},
-                                     {kClock, "age clock", check_clock, store::must_have_clock, true}};
+                                     {kClock, "age clock", check_clock, store::must_have_clock, true},
+                                     // Without them the server would let in everybody, or any agent.
+                                     {kQueryToken, "query token", check_query_token, is_never_required, true},
+                                     {"node-keys", "node keys", collector::check_node_keys, is_never_required, true}};
 
 // Whether the file is there and may be copied.
 bool check_small_file(const std::string& data, const SmallFile& file, store::Findings& findings) {

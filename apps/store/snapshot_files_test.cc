@@ -83,6 +83,26 @@ TEST_F(SnapshotFiles, FindsDamagedRules) {
   EXPECT_EQ(damaged_part(), "tracepoint rules");
 }
 
+// Without the token, a server would let in everybody; a damaged one is for a person to look at.
+TEST_F(SnapshotFiles, TheTokenAndTheKeysAreCopied) {
+  std::ofstream(data() + "/query-token") << "local:" << std::string(64, 'a') << "\n";
+  std::ofstream(data() + "/node-keys") << std::string(32, 'b') << " " << std::string(64, 'c') << "\n";
+  store::Findings findings;
+  check_snapshot_files(data(), findings);
+  EXPECT_TRUE(findings.intact());
+  fs::create_directories(directory_ / "new");
+  ASSERT_TRUE(copy_snapshot_files(data(), directory_ / "new", findings).ok());
+  for (const char* name : {"/query-token", "/node-keys"}) {
+    EXPECT_EQ(fs::status((directory_ / "new") + name).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    std::ofstream(data() + name) << "damaged\n";
+  }
+  store::Findings damaged;
+  fs::create_directories(directory_ / "newer");
+  ASSERT_TRUE(copy_snapshot_files(data(), directory_ / "newer", damaged).ok());
+  EXPECT_EQ(damaged.damage_count(), 2u);
+  EXPECT_TRUE(fs::exists((directory_ / "newer") + "/query-token"));
+}
+
 // A server sets a damaged clock aside and assumes no time off; without one it takes stamps for wall clock times.
 TEST_F(SnapshotFiles, ADamagedClockIsFoundAndCopied) {
   flip(data() + "/clock");

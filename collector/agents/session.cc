@@ -59,11 +59,18 @@ ingest::Ack ack_of(uint64_t sequence, const Answer& answer) {
   return ack;
 }
 
+std::string why_wrong_key(const NodeId& node_id) {
+  return "node " + node_id.hex() +
+         " has another key: another agent has this id. If this is that node, and its state directory lost the file "
+         "node-key, delete the node's line in the file node-keys of the server's data directory, and restart the "
+         "server. Otherwise delete the file node-id of the agent's state directory, and the agent gets a new id";
+}
+
 }  // namespace
 
 std::string_view stream_end_label(StreamEnd end) {
-  constexpr std::string_view kLabels[] = {"finished", "invalid",  "too_much", "replaced",
-                                          "silent",   "stopping", "gone",     "revoked"};
+  constexpr std::string_view kLabels[] = {"finished", "invalid", "too_much", "replaced", "silent",
+                                          "stopping", "gone",    "revoked",  "wrong_key"};
   static_assert(std::size(kLabels) == kStreamEnds);
   return kLabels[static_cast<size_t>(end)];
 }
@@ -111,6 +118,8 @@ bool AgentSession::ended() {
 }
 
 void AgentSession::take(ingest::Hello& hello) {
+  if (context_->keys && !context_->keys->admit(hello.node_id, hello.node_key))
+    return fail(StreamEnd::kWrongKey, why_wrong_key(hello.node_id));
   uint64_t stream = context_->nodes->attach(hello, [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->fail(StreamEnd::kReplaced, "this node has opened a newer stream");
   });

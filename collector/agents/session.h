@@ -18,6 +18,7 @@
 
 #include "base/byte_budget.h"
 #include "base/time.h"
+#include "collector/agents/node_keys.h"
 #include "collector/agents/node_streams.h"
 #include "collector/agents/registry.h"
 #include "collector/agents/session_captures.h"
@@ -47,6 +48,7 @@ struct SessionContext {
   std::shared_ptr<CaptureIntake> captures = nullptr;  // null: none are taken
   std::shared_ptr<NodeStreams> streams = nullptr;     // null: nobody asks agents for anything
   std::shared_ptr<NodeAnswers> answers = nullptr;     // null: nobody listens
+  std::shared_ptr<NodeKeys> keys = nullptr;           // null: node ids have no keys
 };
 
 class AgentSession : public std::enable_shared_from_this<AgentSession> {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "collector/testing/agent_peer.h"
 #include "collector/testing/fake_store.h"
 #include "collector/testing/requests.h"
@@ -263,6 +265,35 @@ TEST_F(AgentSessionTest, TheNewerStreamOfANodeWins) {
   open(session_, wire_);
   say(hello('m'));
   EXPECT_EQ(nodes_->nodes().size(), 2u);
+}
+
+TEST_F(AgentSessionTest, NobodyTakesANodesPlaceWithoutItsKey) {
+  make();
+  auto context = std::make_shared<SessionContext>(*context_);
+  context->keys = *NodeKeys::open("");
+  context_ = context;
+  std::vector<std::shared_ptr<AgentSession>> sessions;  // whose end would be that of their streams
+  const auto come = [&](const std::string& key) {
+    open(session_, wire_);
+    sessions.push_back(session_);
+    wire::AgentMessage message = hello('n', '1');
+    message.mutable_hello()->set_node_key(key);
+    say(message);
+    return wire_;
+  };
+  const auto real = come(std::string(32, 'k'));
+  EXPECT_FALSE(real->ended());
+  const uint64_t before = ended("wrong_key");
+  for (const std::string& key : {std::string(32, 'x'), std::string()}) {
+    const auto impostor = come(key);
+    EXPECT_EQ(impostor->ended(), StreamEnd::kWrongKey);
+    EXPECT_TRUE(impostor->messages().empty()) << "it is told nothing";
+    EXPECT_NE(impostor->why().find("another agent has this id"), std::string::npos);
+  }
+  EXPECT_EQ(ended("wrong_key"), before + 2);
+  EXPECT_FALSE(real->ended()) << "the real agent stays";
+  EXPECT_FALSE(come(std::string(32, 'k'))->ended());
+  EXPECT_EQ(real->ended(), StreamEnd::kReplaced) << "it came anew";
 }
 
 TEST_F(AgentSessionTest, AnswersThatNobodyReadsEndTheStream) {

@@ -37,6 +37,8 @@ grpc::StatusCode code_of(StreamEnd end) {
       return grpc::StatusCode::UNAVAILABLE;
     case StreamEnd::kRevoked:
       return grpc::StatusCode::UNAUTHENTICATED;
+    case StreamEnd::kWrongKey:
+      return grpc::StatusCode::PERMISSION_DENIED;
     case StreamEnd::kGone:
       break;
   }

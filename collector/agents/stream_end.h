@@ -19,8 +19,9 @@ enum class StreamEnd : uint8_t {
   kStopping,  // this collector ends
   kGone,      // the connection broke
   kRevoked,   // its token is none of ours any more
+  kWrongKey,  // its key is not that of its node id
 };
-inline constexpr size_t kStreamEnds = static_cast<size_t>(StreamEnd::kRevoked) + 1;
+inline constexpr size_t kStreamEnds = static_cast<size_t>(StreamEnd::kWrongKey) + 1;
 std::string_view stream_end_label(StreamEnd end);
 
 // A rule that an agent broke, and so its stream's end.

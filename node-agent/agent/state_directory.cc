@@ -22,8 +22,6 @@ namespace {
 
 using Bytes16 = std::array<uint8_t, 16>;
 
-constexpr const char* kNodeId = "node-id";
-
 std::optional<std::string> read_some(const Fd& file) {
   char text[256];
   ssize_t size = file.open() ? ::read(file.get(), text, sizeof text) : -1;
@@ -31,15 +29,25 @@ std::optional<std::string> read_some(const Fd& file) {
   return std::string(text, static_cast<size_t>(size));
 }
 
-std::optional<Bytes16> parse_id(std::string text) {
+template <size_t kSize>
+std::optional<std::array<uint8_t, kSize>> parse_bytes(std::string text) {
   std::erase_if(text, [](char c) { return c == '-' || c == '\n'; });
-  Bytes16 id;
-  if (!from_hex(text, id.data(), id.size()) || id == Bytes16{}) return std::nullopt;
-  return id;
+  std::array<uint8_t, kSize> bytes;
+  if (!from_hex(text, bytes.data(), bytes.size()) || bytes == std::array<uint8_t, kSize>{}) return std::nullopt;
+  return bytes;
 }
 
-std::string id_text(const Bytes16& id) {
-  return to_hex({reinterpret_cast<const char*>(id.data()), id.size()}) + "\n";
+template <size_t kSize>
+std::string text_of(const std::array<uint8_t, kSize>& bytes) {
+  return to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) + "\n";
+}
+
+template <size_t kSize>
+std::array<uint8_t, kSize> random_bytes() {
+  std::array<uint8_t, kSize> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
+  bytes[0] |= 1;
+  return bytes;
 }
 
 constexpr const char* kOfAnother =
@@ -59,21 +67,30 @@ Result<Fd> open_directory(const std::string& path) {
   return directory;
 }
 
+struct KeptFile {
+  const char* name;
+  unsigned mode;
+  const char* what;  // "node id (32 hex digits)"
+};
+constexpr KeptFile kNodeId = {"node-id", 0644, "node id (32 hex digits)"};
+constexpr KeptFile kNodeKey = {"node-key", 0600, "node key (64 hex digits)"};
+
 // Made only where there is none: one that cannot be read now is still this node's.
-Result<Bytes16> node_id_in(const Fd& directory, const std::string& path) {
-  Fd file(::openat(directory.get(), kNodeId, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+template <size_t kSize>
+Result<std::array<uint8_t, kSize>> kept_in(const Fd& directory, const std::string& path, const KeptFile& kept) {
+  Fd file(::openat(directory.get(), kept.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file.open() && errno == ENOENT) {
-    Bytes16 made = random_id();
-    Result<> written = replace_file(directory, kNodeId, id_text(made));
+    const std::array<uint8_t, kSize> made = random_bytes<kSize>();
+    Result<> written = replace_file(directory, kept.name, text_of(made), kept.mode);
     if (!written) return internal(path + ": " + written.error().message);
     return made;
   }
-  std::string name = path + "/" + kNodeId;
-  std::optional<std::string> text = read_some(file);
+  const std::string name = path + "/" + kept.name;
+  const std::optional<std::string> text = read_some(file);
   if (!text) return system_error("cannot read " + name);
-  std::optional<Bytes16> id = parse_id(*text);
-  if (!id) return corrupt(name + " holds no node id (32 hex digits); delete it, and this node gets a new one");
-  return *id;
+  const auto bytes = parse_bytes<kSize>(*text);
+  if (!bytes) return corrupt(name + " holds no " + kept.what + "; delete it, and this node gets a new one");
+  return *bytes;
 }
 
 Result<Fd> lock_directory(const Fd& directory, const std::string& path) {
@@ -88,15 +105,12 @@ Result<Fd> lock_directory(const Fd& directory, const std::string& path) {
 }  // namespace
 
 Bytes16 random_id() {
-  Bytes16 id{};
-  if (::getrandom(id.data(), id.size(), 0) != static_cast<ssize_t>(id.size())) std::abort();
-  id[0] |= 1;
-  return id;
+  return random_bytes<16>();
 }
 
 Bytes16 boot_id() {
   std::optional<std::string> text = read_some(Fd(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)));
-  std::optional<Bytes16> id = text ? parse_id(*text) : std::nullopt;
+  std::optional<Bytes16> id = text ? parse_bytes<16>(*text) : std::nullopt;
   return id ? *id : Bytes16{};
 }
 
@@ -109,9 +123,11 @@ Result<StateDirectory> StateDirectory::open(const std::string& path) {
   if (!directory) return directory.error();
   Result<Fd> locked = lock_directory(*directory, path);
   if (!locked) return locked.error();
-  Result<Bytes16> id = node_id_in(*directory, path);
+  Result<Bytes16> id = kept_in<16>(*directory, path, kNodeId);
   if (!id) return id.error();
-  return StateDirectory(path, *std::move(locked), *id);
+  auto key = kept_in<32>(*directory, path, kNodeKey);
+  if (!key) return key.error();
+  return StateDirectory(path, *std::move(locked), *id, *key);
 }
 
 }  // namespace fathom::agent

@@ -1,7 +1,8 @@
-// StateDirectory: what an agent keeps on disk about its host: the node's id, and a lock against a second agent.
+// StateDirectory: what an agent keeps on disk about its host: the node's id and key, and a lock against a second agent.
 //
-// Purpose: the id is made once, at random, and is the same for the life of an installation. (A machine that is cloned
-// with this directory has its original's id; delete the directory in images.) Thread safety: none. Ownership: the lock,
+// Purpose: the id is made once, at random, and is the same for the life of an installation; so is the key, a secret by
+// which the collector knows that this is the node. (A machine that is cloned with this directory has its original's id
+// and key; delete the directory in images.) Thread safety: none. Ownership: the lock,
 // until it dies. Errors: kUnavailable when another agent holds the directory, kInvalid when others own it or may write
 // to it, kCorrupt when the id is none, kInternal with the system's words.
 #pragma once
@@ -20,16 +21,19 @@ class StateDirectory {
   static Result<StateDirectory> open(const std::string& path);
 
   const std::array<uint8_t, 16>& node_id() const { return node_id_; }
+  const std::array<uint8_t, 32>& node_key() const { return node_key_; }
   std::string spool() const { return path_ + "/spool"; }
   std::string snapshots() const { return path_ + "/snapshots"; }
 
  private:
-  StateDirectory(std::string path, Fd lock, const std::array<uint8_t, 16>& node_id)
-      : path_(std::move(path)), lock_(std::move(lock)), node_id_(node_id) {}
+  StateDirectory(std::string path, Fd lock, const std::array<uint8_t, 16>& node_id,
+                 const std::array<uint8_t, 32>& node_key)
+      : path_(std::move(path)), lock_(std::move(lock)), node_id_(node_id), node_key_(node_key) {}
 
   std::string path_;
   Fd lock_;
   std::array<uint8_t, 16> node_id_;
+  std::array<uint8_t, 32> node_key_;
 };
 
 // 16 random bytes that are not all zero.

@@ -80,7 +80,8 @@ struct Uplink::Impl : std::enable_shared_from_this<Impl> {
                                 .takes_requests = control != nullptr,
                                 .captures_off = options.captures_off,
                                 .reports_skipped_captures = options.reports_skipped_captures,
-                                .slowest_period_nano = options.slowest_period_nano});
+                                .slowest_period_nano = options.slowest_period_nano,
+                                .node_key = options.node_key});
   }
 
   Courier::Report report() const {

@@ -36,6 +36,7 @@ struct UplinkOptions {
   bool collector_tls = false;
   net::ClientSecurity collector_security = {};  // certificates with TLS; a token in either case
   ingest::NodeId node_id;
+  ingest::NodeKey node_key;
   std::string host_name;
   std::string agent_version;
   bool captures_off = false;  // these three are sent in Hello
