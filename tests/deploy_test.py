@@ -1,9 +1,11 @@
 """What deploy/ says against what is: Kubernetes' manifests hold together and name ports that the configuration binds, and every metric
 of Grafana's dashboard is in the /metrics of a real server or agent, as every counter of a loss there is on it."""
 
+import base64
 import contextlib
 import json
 import os
+import pathlib
 import re
 import ssl
 import subprocess
@@ -16,7 +18,7 @@ from harness import otlp
 from harness.certificates import Certificates
 from harness.daemon import FREE_PORTS, Daemon
 from harness.main import main
-from harness.server import BIN, ROOT, Server, until
+from harness.server import ROOT, Server, cli, until
 
 try:
     import yaml
@@ -60,13 +62,14 @@ class Kubernetes(unittest.TestCase):
             yield name, workload, pod, container
 
     def test_every_object_is_whole(self):
-        versions = {"Namespace": "v1", "Service": "v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1"}
+        versions = {"Namespace": "v1", "Service": "v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1",
+                    "NetworkPolicy": "networking.k8s.io/v1"}
         self.assertEqual({one["kind"]: one["apiVersion"] for one in self.objects}, versions)
         for one in self.objects:
             self.assertRegex(one["metadata"]["name"], r"^[a-z0-9-]+$")
         files = {path.name for path in KUBERNETES.iterdir()}
         generated = {name for entry in self.kustomization["configMapGenerator"] for name in entry["files"]}
-        self.assertEqual(files, set(self.kustomization["resources"]) | generated | {"kustomization.yaml"})
+        self.assertEqual(files, set(self.kustomization["resources"]) | generated | {"kustomization.yaml", "secrets.sh"})
 
     def test_selectors_choose_their_own_pods(self):
         service = self.find("Service", "fathom-server")
@@ -125,11 +128,61 @@ class Kubernetes(unittest.TestCase):
         self.assertEqual(configuration("agent")["agent-socket"], f"{mounts['socket']}/agent.sock")
         self.assertEqual(configuration("agent")["agent-socket"], "/run/fathom/agent.sock")
 
-    def test_the_configuration_is_right(self):
-        for name, program in PROGRAMS.items():
-            path = KUBERNETES / f"{name}.conf"
-            outcome = subprocess.run([BIN / program, "--config", path, "--check-config"], capture_output=True, text=True, check=False)
-            self.assertEqual(outcome.returncode, 0, outcome.stderr)
+    def test_policies_choose_pods_and_ports_that_there_are(self):
+        policies = [one for one in self.objects if one["kind"] == "NetworkPolicy"]
+        self.assertEqual({one["metadata"]["name"] for one in policies}, {"fathom-server", "fathom-agent"})
+        names = {name: {port["name"] for port in container["ports"]} for name, _, _, container in self.pods()}
+        for policy in policies:
+            name = policy["metadata"]["name"].removeprefix("fathom-")
+            labels = self.workloads[name]["template"]["metadata"]["labels"]
+            self.assertEqual(policy["spec"]["podSelector"]["matchLabels"], labels)
+            self.assertEqual(policy["spec"]["policyTypes"], ["Ingress", "Egress"])
+            allowed = [port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]]
+            self.assertEqual(sorted(allowed), sorted(names[name]), "each port has one rule")
+            self.assertTrue(all(rule["from"] for rule in policy["spec"]["ingress"]), "an empty list would be everybody")
+
+    def test_no_port_is_open_to_strangers(self):
+        for name in self.workloads:
+            keys = configuration(name)
+            self.assertLessEqual({"tls-certificate", "tls-key", "token-file"}, set(keys), name)
+        self.assertLessEqual({"collector-ca", "collector-token-file"}, set(configuration("agent")))
+        for _, _, pod, _ in self.pods():
+            (secret,) = [volume["secret"] for volume in pod["volumes"] if "secret" in volume]
+            self.assertFalse(secret.get("optional", False))
+
+    def secrets(self, directory):
+        """What secrets.sh makes, as the pods of server and agent have it."""
+        subprocess.run(["sh", KUBERNETES / "secrets.sh", directory], check=True, capture_output=True)
+        made = {one["metadata"]["name"]: one for one in yaml.safe_load_all((directory / "secrets.yaml").read_text(encoding="ascii"))}
+        for name in self.workloads:
+            place = directory / f"pod-{name}"
+            place.mkdir(exist_ok=True)
+            self.assertEqual(made[f"fathom-{name}"]["metadata"]["namespace"], self.kustomization["namespace"])
+            for key, text in made[f"fathom-{name}"]["data"].items():
+                (place / key).write_bytes(base64.b64decode(text))
+                (place / key).chmod(0o440)
+        return {name: directory / f"pod-{name}" for name in self.workloads}
+
+    def test_server_and_agent_know_each_other_and_nobody_else(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as named:
+            directory = pathlib.Path(named)
+            pods = self.secrets(directory)
+            texts = {name: (KUBERNETES / f"{name}.conf").read_text(encoding="utf-8").replace("/etc/fathom-secrets", str(place))
+                     for name, place in pods.items()}
+            server_keys = re.sub(r"= 0\.0\.0\.0:\d+", "= 127.0.0.1:0", texts["server"]).replace("= /var/lib/fathom", f"= {directory}/data")
+            with Daemon("fathom-server", server_keys) as server:
+                ingest = server.addresses["ingest"]
+                agent_keys = (re.sub(r"= 0\.0\.0\.0:\d+", "= 127.0.0.1:0", texts["agent"]).replace("fathom-server:7072", ingest)
+                              .replace("/run/fathom", str(directory)).replace("/var/lib/fathom-agent", f"{directory}/state"))
+                asking = ["nodes", "--url", f"https://{server.addresses['http']}", "--ca", directory / "ca.crt", "--format", "table"]
+                people = ["--token-file", directory / "token-people"]
+                with Daemon("fathom-agent", agent_keys, "--node-name", "node-1"):
+                    until(lambda: re.search("^node-1 .* connected ", cli(*asking, *people, check=0).stdout, re.MULTILINE), "the agent")
+                self.assertNotEqual(cli(*asking).returncode, 0)
+                self.assertNotEqual(cli(*asking, "--token-file", directory / "token-sdk").returncode, 0)
+            before = (directory / "token-people").read_bytes()
+            self.secrets(directory)
+            self.assertEqual((directory / "token-people").read_bytes(), before, "a second run keeps tokens")
 
     def test_the_image_has_the_programs_and_the_user(self):
         text = (ROOT / "deploy/container/Dockerfile").read_text(encoding="utf-8")
