@@ -22,8 +22,7 @@ TracepointTable DetailPool::tracepoints() const {
 
 void DetailPool::connected(ConnectionId connection, const Peer& peer) {
   connections_.insert(connection);
-  ProcessId process = identify_process(peer.pid);
-  if (process.known()) id_.process = process;
+  if (peer.process.known()) id_.process = peer.process;
   reader_.begin_connection();
   ended_ = false;
   next_look_nano_ = next_find_nano_ = first_find_nano_ = 0;

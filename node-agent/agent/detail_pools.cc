@@ -88,7 +88,7 @@ pool::Verdict DetailPools::offered(ConnectionId connection, const Peer& peer, Fd
   std::shared_ptr<DetailPool> taken = known == pools_.end() ? nullptr : known->second;
   if (!taken) {
     if (!make_room(peer.uid, file->shape().chunks())) return pool::Verdict::kTooMany;
-    taken = make({.uid = peer.uid, .process = identify_process(peer.pid), .key = key}, *std::move(file));
+    taken = make({.uid = peer.uid, .process = peer.process, .key = key}, *std::move(file));
     store_.store(taken->stored_name(), taken->file().memory().descriptor());
   }
   connections_[connection] = key;

@@ -47,8 +47,7 @@ std::optional<ProgramId> ProgramId::of_store_name(const std::string& name, char 
 
 void Program::connected(ConnectionId connection, const Peer& peer) {
   connections_.insert(connection);
-  ProcessId process = identify_process(peer.pid);
-  if (process.known()) id_.process = process;
+  if (peer.process.known()) id_.process = peer.process;
   // Even if that process has ended: its pid and threads are still those of the pool's spans.
   if (peer.pid > 0 && peer.pid != threads_pid_) know_threads_of(peer.pid);
   ended_ = false;

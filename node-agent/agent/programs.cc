@@ -118,7 +118,7 @@ pool::Verdict Programs::offered(ConnectionId connection, const Peer& peer, Fd de
     return pool::Verdict::kTaken;
   }
   if (!has_room(peer.uid, file->shape().chunk_count)) return pool::Verdict::kTooMany;
-  auto program = make({.uid = peer.uid, .process = identify_process(peer.pid), .key = key}, *std::move(file));
+  auto program = make({.uid = peer.uid, .process = peer.process, .key = key}, *std::move(file));
   connections_[connection] = key;
   program->connected(connection, peer);
   store_.store(program->stored_name(), program->reader().file().descriptor());

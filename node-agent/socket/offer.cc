@@ -1,7 +1,9 @@
 #include "node-agent/socket/offer.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 #include <vector>
 
@@ -27,13 +29,35 @@ std::vector<Fd> descriptors_of(msghdr& header) {
   return descriptors;
 }
 
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+// Whether the process of a pidfd has not ended.
+bool lives(const Fd& pidfd) {
+  pollfd watched{.fd = pidfd.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&watched, 1, 0) == 0;
+}
+
+// The number of a process that has ended may be another one's by now. A pidfd names the process itself: if that still
+// lives after its number was looked up in /proc, the number was its own all the time.
+ProcessId process_of_peer(int socket, pid_t pid) {
+  const ProcessId process = identify_process(pid);
+  int number = -1;
+  socklen_t size = sizeof number;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &number, &size) == 0) {
+    return lives(Fd(number)) ? process : ProcessId{};
+  }
+  return errno == ENOPROTOOPT ? process : ProcessId{};
+}
+
 }  // namespace
 
 std::optional<Peer> peer_of(int socket) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return std::nullopt;
-  return Peer{credentials.uid, credentials.pid};
+  return Peer{credentials.uid, credentials.pid, process_of_peer(socket, credentials.pid)};
 }
 
 Received::Kind check_offer(std::string_view message, size_t descriptors, uint64_t& pool_bytes) {
