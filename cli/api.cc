@@ -7,7 +7,6 @@
 
 #include "base/time.h"
 #include "cli/exact_json.h"
-#include "cli/local_token.h"
 #include "cli/security_flags.h"
 #include "cli/text.h"
 #include "net/address.h"
@@ -42,12 +41,11 @@ bool is_from_fathom(const std::string& body) {
   return document && !member_of(*document, "error").is_null();
 }
 
-// What the command line found by itself it has sent already (local_token.h).
+// A token that could not be found safely must not be sent by hand either: who knows who listens there.
 std::string token_cure(const net::HttpReply& reply) {
-  const std::optional<std::string> file = named_token_file(reply);
-  if (!file) return "; give one: --token-file FILE";
-  return "; this server's is in " + printable(*file) + ", which only its user and root may read: give it, or another " +
-         "one: --token-file FILE";
+  if (reply.why_no_token.empty()) return "; give one: --token-file FILE";
+  return "; " + printable(reply.why_no_token) +
+         ". Run this as the user who runs the server, or as root; if you do, check which program listens at this port";
 }
 
 Error refusal(const net::HttpReply& reply) {

@@ -116,9 +116,12 @@ std::vector<Finding> check_nodes(const Context& context, const Args& args) {
   Result<Api> api = connect(args, context);
   if (!api) return {};
   Result<boost::json::value> answer = api->json(Target("/api/v1/nodes"));
-  if (!answer)
+  if (!answer) {
+    const bool is_refusal = answer.error().message.starts_with("401") || answer.error().message.find("403") < 40;
     return {{"nodes", Health::kWarn, answer.error().message,
-             "it is of another version than this program: update the older one"}};
+             is_refusal ? "run this as the user who runs the server, or give a token of it: --token-file FILE"
+                        : "it is of another version than this program: update the older one"}};
+  }
   return judge_nodes(array_of(*answer, "nodes"));
 }
 

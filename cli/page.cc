@@ -15,7 +15,6 @@ CommandLine page_line() {
       {},
       connection_flags(),
       {{"fathom page", "of the server on this host"},
-       {"xdg-open \"$(fathom page)\"", "open it"},
        {"fathom page --url https://traces.example:7070 --token-file FILE", "of another server"}}};
 }
 

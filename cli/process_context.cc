@@ -13,7 +13,6 @@
 #include "base/time.h"
 #include "cli/context.h"
 #include "cli/exit_codes.h"
-#include "cli/local_token.h"
 
 namespace fathom::cli {
 
@@ -56,19 +55,12 @@ bool wants_colour() {
   return ::isatty(STDOUT_FILENO) == 1 && !environment("NO_COLOR") && environment("TERM").value_or("") != "dumb";
 }
 
-// `send_by`: what sends over a client.
+// `send_by`: what sends over a client. People on the server's host need not name its token.
 template <typename Send>
 Send connect_by(Send (*send_by)(std::shared_ptr<net::HttpClient>), const std::string& url, uint64_t timeout_nano,
-                const net::ClientSecurity& security) {
-  const auto connect = [=](const net::ClientSecurity& shown) {
-    return send_by(std::make_shared<net::HttpClient>(url, timeout_nano, shown));
-  };
-  if (!security.token_file.empty()) return connect(security);
-  return with_local_token<Send>(connect(security), url, [=](const std::string& token_file) {
-    net::ClientSecurity with_token = security;
-    with_token.token_file = token_file;
-    return connect(with_token);
-  });
+                net::ClientSecurity security) {
+  security.finds_token = true;
+  return send_by(std::make_shared<net::HttpClient>(url, timeout_nano, std::move(security)));
 }
 
 HttpGet get_by(std::shared_ptr<net::HttpClient> client) {

@@ -20,9 +20,13 @@ std::string open_address(const QueryPlace& place) {
   return found == place.addresses.end() ? "" : *found;
 }
 
-bool is_new(const std::string& data_directory) {
+// Errors other than its absence are errors: what cannot be seen may be there.
+Result<bool> is_there(const std::string& path) {
   std::error_code error;
-  return !std::filesystem::exists(data_directory + "/store", error) && !error;
+  const auto type = std::filesystem::symlink_status(path, error).type();
+  if (type == std::filesystem::file_type::not_found) return false;
+  if (error) return invalid(std::string(kFlag) + ": cannot look for " + path + ": " + error.message());
+  return true;
 }
 
 Result<> may_be_asked_for(const QueryPlace& place) {
@@ -40,11 +44,11 @@ Result<> may_be_asked_for(const QueryPlace& place) {
 // A token that was asked for once is asked for until somebody says otherwise.
 Result<std::optional<std::string>> automatic(const QueryPlace& place) {
   if (!place.files.token_file.empty() || !place.files.tls.client_ca.empty()) return std::optional<std::string>();
-  const std::optional<std::string> file = place.data_directory + "/query-token";
-  std::error_code error;
-  if (!std::filesystem::exists(*file, error)) {
-    return open_address(place).empty() && is_new(place.data_directory) ? file : std::nullopt;
-  }
+  std::optional<std::string> file = place.data_directory + "/query-token";
+  const Result<bool> has_file = is_there(*file), has_data = is_there(place.data_directory + "/store");
+  if (!has_file) return has_file.error();
+  if (!has_data) return has_data.error();
+  if (!*has_file && *has_data) return std::optional<std::string>();
   if (Result<> may = may_be_asked_for(place); !may) return may.error();
   return file;
 }

@@ -24,8 +24,8 @@ struct QueryPlace {
 };
 
 // The file of --query-token-file. No value: no token is asked for, and nobody said so. Empty: likewise, but 'none' was
-// given. 'auto', and `fathom up` without the flag, mean DATA/query-token if it exists, or if the data directory is new
-// and a token can be asked for: installations of earlier versions have none, and go on without. Tokens go over no
+// given. 'auto', and `fathom up` without the flag, mean DATA/query-token if it exists, or if the data directory is new:
+// installations of earlier versions have none, and go on without. Tokens go over no
 // address in the clear, except within this host: that is an error.
 Result<std::optional<std::string>> query_token_file(const std::optional<std::string>& given, const QueryPlace& place);
 inline constexpr const char* kAutomaticQueryToken = "auto";

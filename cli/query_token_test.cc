@@ -74,6 +74,12 @@ TEST_F(AutomaticQueryToken, EarlierInstallationsGoOnWithout) {
   EXPECT_EQ(file(), its_file_);
 }
 
+TEST_F(AutomaticQueryToken, ALinkThatLeadsNowhereIsNoAbsence) {
+  std::filesystem::create_directories(data_ + "/store");
+  std::filesystem::create_symlink("/nowhere/secret", its_file_);
+  EXPECT_EQ(file(), its_file_) << "the server then says that it cannot read it";
+}
+
 TEST_F(AutomaticQueryToken, WhatWasAskedForOnceDoesNotEndSilently) {
   std::filesystem::create_directories(data_);
   std::ofstream(its_file_) << "local:" << std::string(64, 'a') << "\n";
@@ -84,7 +90,8 @@ TEST_F(AutomaticQueryToken, WhatWasAskedForOnceDoesNotEndSilently) {
 }
 
 TEST_F(AutomaticQueryToken, IsNotAskedForWhereItCannotBe) {
-  EXPECT_EQ(file({}, kPublic), std::nullopt) << "in the clear";
+  const auto in_the_clear = query_token_file(kAutomaticQueryToken, {{}, {kPublic, ""}, data_});
+  EXPECT_FALSE(in_the_clear.ok()) << "new data is not open to everybody by accident";
   EXPECT_EQ(file(token_files()), std::nullopt);
   EXPECT_EQ(file(tls_files("/ca")), std::nullopt) << "certificates say who asks";
   EXPECT_EQ(file(tls_files(), kPublic), its_file_);

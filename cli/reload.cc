@@ -56,7 +56,8 @@ void Reloader::report(const std::vector<std::string>& changed) {
 }
 
 bool can_reload(const Args& args) {
-  return args.given("--config") || args.given("--tls-certificate") || args.given("--token-file");
+  const auto given = [&](const char* flag) { return args.given(flag).has_value(); };
+  return given("--config") || given("--tls-certificate") || given("--token-file") || given("--audit-log");
 }
 
 }  // namespace fathom::cli

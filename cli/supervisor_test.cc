@@ -191,7 +191,8 @@ TEST_F(UpTest, AKilledAgentComesBackByItself) {
 }
 
 TEST_F(UpTest, FlagsAreHandedOnToWhomTheyConcern) {
-  Forked process = up({"--durability", "os", "--retention-age=30d", "--spool-limit", "1MiB", "--agent-http", "h:9"});
+  Forked process =
+      up({"--durability", "os", "--retention-age=30d", "--spool-limit", "1MiB", "--agent-http", "127.0.0.1:9"});
   read_line(process.out());
   ASSERT_GT(agent_pid(process), 0);
   stop(process);
@@ -200,7 +201,10 @@ TEST_F(UpTest, FlagsAreHandedOnToWhomTheyConcern) {
                           "/data/query-token --ready-fd 3\n"),
             std::string::npos)
       << starts();
-  EXPECT_NE(starts().find("/data/agent --spool-limit=1MiB --http=h:9 --ready-fd 3\n"), std::string::npos) << starts();
+  EXPECT_NE(starts().find("/data/agent --spool-limit=1MiB --http=127.0.0.1:9 --token-file=" + scratch_.path() +
+                          "/data/query-token --ready-fd 3\n"),
+            std::string::npos)
+      << starts();
 }
 
 TEST_F(UpTest, AnAddressThatIsNoneIsRefusedBeforeAnythingStarts) {

@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "base/open_files.h"
 #include "cli/addresses.h"
 #include "cli/agent_socket.h"
@@ -28,7 +30,8 @@ CommandLine up_line() {
       "Starts fathom-server, which takes spans and answers questions, and fathom-agent, which brings it the spans of "
       "this host's programs; starts again what dies. When all is ready, one line of JSON on standard output says "
       "where they listen; the log goes to standard error. Ctrl-C or SIGTERM end them. With certificates or tokens, "
-      "SIGHUP has them read again; the server's certificate must then be for the host that --ingest names, too, for "
+      "SIGHUP has those that flags name read again; the server's certificate must then be for the host that --ingest "
+      "names, too, for "
       "there its agent goes. Configuration files are fathom-server's and fathom-agent's own, which are then started "
       "without this.",
       {},
@@ -168,15 +171,27 @@ std::string page_url(const Plan& plan) {
 std::string where_the_page_is(const Plan& plan, const Context& context) {
   if (plan.security.of_agent) return "";
   const std::string url = page_url(plan);
+  if (plan.query_token_file.empty()) return "the page: " + url + "\n";
+  // A log is read by others, too.
+  if (::isatty(STDERR_FILENO) != 1)
+    return "the page: " + url + " ('fathom page' prints a link that lets a browser in)\n";
   const std::string link = local_page_link(context, url, plan.query_token_file);
-  const bool has_code = link != url;
-  return "the page: " + link + (has_code ? " (once, within ten minutes; 'fathom page' prints another link)" : "") +
-         "\n";
+  return "the page: " + link + " (once, within ten minutes; 'fathom page' prints another link)\n";
+}
+
+// What is in it is for nobody else; one that exists is left as it is.
+Result<> make_data_directory(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::create_directories(path, error)) return {};  // whoever uses it says what is wrong with it
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
+  if (error) return internal("cannot make " + path + ": " + error.message());
+  return {};
 }
 
 Result<> supervise(Plan& plan, const Args& args, const Context& context) {
   const std::string lacks = what_captures_lack(args, context);
   Signals signals(plan.reloads);
+  if (Result<> made = make_data_directory(plan.data); !made) return made;
   raise_open_files();  // descriptors of programs' memory pass through here, and both children need many
   Result<FdStore> store = FdStore::make(plan.data);
   if (!store) return store.error();
@@ -218,9 +233,13 @@ Result<> choose_query_token(Plan& plan, const Args& args, const std::vector<std:
   if (is_named) plan.server_words.push_back("--query-token-file=" + plan.query_token_file);
   // It switches tracepoints, too. The server has made the file by the time that the agent starts.
   const std::string agent_http = args.get("--agent-http");
-  if (is_named && !agent_http.empty() && net::is_loopback(agent_http)) {
-    plan.agent_words.push_back("--token-file=" + plan.query_token_file);
+  if (!is_named || agent_http.empty()) return {};
+  if (!net::is_loopback(agent_http) && files->tls.certificate.empty()) {
+    return invalid("--agent-http: tokens would go to " + agent_http +
+                   " in the clear; give --tls-certificate FILE and --tls-key FILE, listen on 127.0.0.1, or, if "
+                   "everybody who reaches it may switch tracepoints, give --query-token-file none");
   }
+  plan.agent_words.push_back("--token-file=" + plan.query_token_file);
   if (!is_named && *file) plan.server_words.push_back("--query-token-file=none");
   return {};
 }
@@ -251,7 +270,7 @@ Result<Plan> plan_of(const Args& args, const Context& context) {
   if (Result<> chosen = choose_query_token(plan, args, listens_at); !chosen) return chosen.error();
   plan.server_words.insert(plan.server_words.end(), security->server_words.begin(), security->server_words.end());
   plan.agent_words.insert(plan.agent_words.end(), security->agent_words.begin(), security->agent_words.end());
-  plan.reloads = !security->server_words.empty();
+  plan.reloads = !security->server_words.empty() || args.given(kQueryTokenFlag) || args.given("--audit-log");
   plan.agent_reloads = plan.reloads && !args.get("--agent-http").empty();
   plan.security = *std::move(security);
   return plan;

@@ -23,20 +23,32 @@ std::vector<Flag> collector_flags() {
           {"--collector-certificate", "FILE", "the agent shows this to the server; needed with --tls-client-ca (PEM)"},
           {"--collector-key", "FILE", "that certificate's private key (PEM)"},
           {"--collector-token-file", "FILE",
-           "the agent sends its first token to the server (default: the first of --token-file)"}};
+           "the agent sends its first token with the scope agent to the server (default: that of --token-file)"}};
 }
 
 // Files that cannot be read are told by the program that they are for.
 Result<> check_tokens(const Args& args, const std::string& of_server) {
   const auto of_agent = args.given("--collector-token-file");
   if (!of_agent || of_server.empty()) return {};
-  const auto sent = net::read_tokens(*of_agent);
+  const auto sent = net::first_token({.token_file = *of_agent, .scope = net::Scope::kAgent});
   const auto known = net::read_tokens(of_server);
-  if (!sent || !known || sent->empty()) return {};
-  if (std::ranges::find(*known, sent->front().text, &net::Token::text) != known->end()) return {};
-  return invalid("--collector-token-file: the first token in '" + printable(*of_agent) +
+  if (!sent || !known) return {};
+  if (std::ranges::find(*known, *sent, &net::Token::text) != known->end()) return {};
+  return invalid("--collector-token-file: the token in '" + printable(*of_agent) +
                  "', which the agent sends, is none of those in --token-file '" + printable(of_server) +
-                 "'; leave it out, and the agent sends the first of these");
+                 "'; leave it out, and the agent sends one of these");
+}
+
+// With no such line, the agent would be refused for as long as it runs.
+Result<> check_agents_scope(const std::string& of_server) {
+  if (of_server.empty()) return {};
+  const auto known = net::read_tokens(of_server);
+  if (!known) return {};
+  const bool has_one =
+      std::ranges::any_of(*known, [](const net::Token& one) { return one.scopes.has(net::Scope::kAgent); });
+  if (has_one) return {};
+  return invalid("--token-file: no token of '" + printable(of_server) +
+                 "' has the scope agent, which the agent needs; add a line 'NAME:TOKEN agent'");
 }
 
 std::string host_of(const std::string& address) {
@@ -62,6 +74,7 @@ Result<UpSecurity> up_security(const Args& args, const std::vector<std::string>&
         "--tls-client-ca: the agent must show a certificate, too: --collector-certificate FILE --collector-key FILE");
   }
   if (Result<> known = check_tokens(args, files->token_file); !known) return known.error();
+  if (Result<> known = check_agents_scope(files->token_file); !known) return known.error();
   if (tls) {
     security.agent_words.emplace_back("--collector-tls");
     security.of_agent = client_security(args, "--collector-");

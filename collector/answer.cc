@@ -57,7 +57,8 @@ Failure failure_of(const Answer& answer) {
 
 // google.rpc.Code has these for HTTP's classes of errors.
 int code_of_http(int status) {
-  constexpr int kUnknown = 2, kInvalidArgument = 3, kResourceExhausted = 8, kInternal = 13;
+  constexpr int kUnknown = 2, kInvalidArgument = 3, kPermissionDenied = 7, kResourceExhausted = 8, kInternal = 13;
+  if (status == 403) return kPermissionDenied;
   if (status == 431) return kResourceExhausted;
   for (const Row& known : kRows) {
     if (known.http == status && known.grpc != 0) return known.grpc;

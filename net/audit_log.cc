@@ -62,17 +62,19 @@ std::string audit_line(const AuditEntry& entry, uint64_t unix_nano) {
 Result<std::shared_ptr<AuditLog>> AuditLog::open(const std::string& path) {
   lost_entries();
   std::shared_ptr<AuditLog> log(new AuditLog(path));
-  if (Result<> opened = log->reopen(); !opened) return opened.error();
+  Result<Fd> file = log->open_again();
+  if (!file) return file.error();
+  log->use(*std::move(file));
   return log;
 }
 
-Result<> AuditLog::reopen() {
-  if (path_.empty()) return {};
-  Result<Fd> file = open_file(path_);
-  if (!file) return file.error();
+Result<Fd> AuditLog::open_again() const {
+  return path_.empty() ? Result<Fd>(Fd()) : open_file(path_);
+}
+
+void AuditLog::use(Fd file) {
   std::lock_guard lock(mutex_);
-  file_ = *std::move(file);
-  return {};
+  file_ = std::move(file);
 }
 
 void AuditLog::note(const AuditEntry& entry) {

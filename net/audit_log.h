@@ -2,9 +2,9 @@
 //
 // Purpose: with a file, a line of JSON for each request that needs a token: {"time", "token", "peer", "scope",
 // "request", "body", "status"}; `body` of control requests alone. Without a file, the program's log gets a line for
-// each control request. Thread safety: all of it. Ownership: of the file. Errors: open() and reopen(): kInvalid, naming
-// the file. An entry that cannot be written is lost: fathom_lost_audit_entries_total, and a warning in the log, once a
-// second at most.
+// each control request. Thread safety: all of it. Ownership: of the file. Errors: open() and open_again(): kInternal,
+// naming the file. An entry that cannot be written is lost: fathom_lost_audit_entries_total, and a warning in the log,
+// once a second at most.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,13 @@ struct AuditEntry {
 
 class AuditLog {
  public:
-  static constexpr size_t kMostBodyBytes = 2048;
+  static constexpr size_t kMostBodyBytes = 16384;  // as much as such a request may have
 
   // An empty path: the program's log.
   static Result<std::shared_ptr<AuditLog>> open(const std::string& path);
-  // After the file was renamed: writes to a new one of its name.
-  Result<> reopen();
+  // After the file was renamed: a new one of its name, which is in use from use() on.
+  Result<Fd> open_again() const;
+  void use(Fd file);
 
   void note(const AuditEntry& entry);
   // What answers the request, and notes it.

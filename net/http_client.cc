@@ -14,6 +14,7 @@
 #include "net/address.h"
 #include "net/http_server.h"
 #include "net/http_text.h"
+#include "net/local_token.h"
 #include "net/tls_client_stream.h"
 
 namespace fathom::net {
@@ -63,6 +64,7 @@ struct HttpClient::Impl {
   beast::tcp_stream stream{context};
   std::unique_ptr<TlsClient> tls;  // about `stream`; null: plain
   std::string token;
+  LocalToken found_token;  // of this connection, and of no other
   beast::flat_buffer buffer;
   bool connected = false;
 
@@ -93,6 +95,7 @@ struct HttpClient::Impl {
     stream.close();
     buffer.consume(buffer.size());
     connected = false;
+    found_token = {};
     tls.reset();
   }
 
@@ -131,7 +134,28 @@ struct HttpClient::Impl {
       return why;
     }
     connected = true;
+    if (security.finds_token && security.token_file.empty() && !tls && is_loopback(address)) find_token();
+    return connected ? Result<>() : reconnect(*endpoint);
+  }
+
+  // Of a server that closes connections after an answer 401, as earlier versions do. It names no token.
+  Result<> reconnect(const asio::ip::tcp::endpoint& endpoint) {
+    beast::error_code fault;
+    stream.expires_after(std::chrono::nanoseconds(timeout_nano));
+    stream.async_connect(endpoint, [&fault](beast::error_code outcome) { fault = outcome; });
+    run();
+    if (fault) return fault_of(fault);
+    connected = true;
     return {};
+  }
+
+  void find_token() {
+    Request request{http::verb::head, kTokenFilePath, 11};
+    request.set(http::field::host, address_of(url));
+    stream.expires_after(std::chrono::nanoseconds(timeout_nano));
+    if (write(request)) return drop();
+    const Result<HttpReply> reply = read(true);
+    if (reply && reply->status == 401 && connected) found_token = local_token(*reply, stream.socket());
   }
 
   beast::error_code shake_hands() {
@@ -188,9 +212,11 @@ struct HttpClient::Impl {
     request.set(http::field::host, address);
     request.set(http::field::user_agent, "fathom");
     if (auto read = read_token(); !read) return read.error();
-    if (!token.empty()) request.set(http::field::authorization, "Bearer " + token);
-    request.prepare_payload();
     if (auto ready = connect(); !ready) return ready.error();
+    const std::string& sent = token.empty() ? found_token.text : token;
+    if (!sent.empty()) request.set(http::field::authorization, "Bearer " + sent);
+    request.prepare_payload();
+    const std::string why_no_token = found_token.why_not;
     stream.expires_after(std::chrono::nanoseconds(timeout_nano));
     beast::error_code written = write(request);
     if (written == beast::error::timeout) {
@@ -199,7 +225,9 @@ struct HttpClient::Impl {
       return why;
     }
     // A server that refuses early answers before it has taken everything: the answer says more than the broken pipe.
-    return read(request.method() == http::verb::head);
+    Result<HttpReply> reply = read(request.method() == http::verb::head);
+    if (reply && reply->status == 401) reply->why_no_token = why_no_token;
+    return reply;
   }
 };
 

@@ -21,6 +21,7 @@ struct HttpReply {
   int status = 0;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;
+  std::string why_no_token;  // of an answer 401: why a token that the server named was not sent (local_token.h)
 };
 
 class HttpClient {

@@ -6,6 +6,7 @@
 #include <boost/asio/write.hpp>
 #include <cstring>
 
+#include "net/local_token.h"
 #include "net/quick_ack.h"
 #include "net/tokens.h"
 
@@ -135,10 +136,19 @@ std::string HttpConnection::challenge() const {
   return text;
 }
 
+// Who asks for this sends no token on purpose: it is no refusal.
+bool HttpConnection::name_token_file() {
+  HttpResponse response = server_.handler->error(401, "a token is needed", request_.header("content-type"));
+  response.headers.emplace_back("WWW-Authenticate", challenge());
+  begin_write(std::move(response), wants_keep_alive_ && request_.content_length == 0);
+  return false;
+}
+
 bool HttpConnection::is_let_in() {
   request_.peer = peer_;
   const auto& tokens = server_.options.security.tokens;
   if (!tokens || (server_.is_of_this_host && request_.path == "/metrics")) return true;
+  if (request_.path == kTokenFilePath) return name_token_file();
   const std::optional<Scope> scope = server_.handler->scope_of(request_);
   if (!scope) return true;
   const Admission admission =
@@ -149,7 +159,8 @@ bool HttpConnection::is_let_in() {
   HttpResponse response = server_.handler->error(status, *admission.why_not, request_.header("content-type"));
   if (status == 401) response.headers.emplace_back("WWW-Authenticate", challenge());
   server_.metrics.refused(Refusal::kNoToken);
-  begin_write(std::move(response), false);
+  // Without a body the next request follows at once: a client that finds its token sends it over this connection.
+  begin_write(std::move(response), wants_keep_alive_ && request_.content_length == 0);
   return false;
 }
 

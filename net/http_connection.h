@@ -51,6 +51,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool on_header();
   bool is_for_us();
   bool is_let_in();
+  bool name_token_file();
   std::string challenge() const;
   bool admit();
   bool expect_continue();

@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -73,7 +74,8 @@ Result<std::string> first_token(const ClientSecurity& security) {
   if (security.token_file.empty()) return std::string();
   Result<std::vector<Token>> tokens = read_tokens(security.token_file);
   if (!tokens) return invalid(security.flags + "token-file: " + tokens.error().message);
-  return tokens->front().text;
+  const auto fit = std::ranges::find_if(*tokens, [&](const Token& one) { return one.scopes.has(security.scope); });
+  return fit == tokens->end() ? tokens->front().text : fit->text;
 }
 
 Result<std::unique_ptr<TlsClient>> TlsClient::make(boost::beast::tcp_stream& stream, const std::string& host,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "net/scopes.h"
 
 namespace fathom::net {
 
@@ -14,7 +15,9 @@ struct ClientSecurity {
   std::string ca;           // PEM; the server's certificate must be signed by it; empty: by one that this host trusts
   std::string certificate;  // PEM, shown to a server that asks for it
   std::string key;
-  std::string token_file;              // net/tokens.h; its first token is sent
+  std::string token_file;              // net/tokens.h; the token that is sent
+  Scope scope = Scope::kQuery;         // of the token: the file's first one that has it, or else its first one
+  bool finds_token = false;            // without a token_file: that of a server on this host (net/local_token.h)
   std::string flags = "--";            // what the flags of these begin with, for messages that name a cure
   std::string address_flag = "--url";  // the one that says where the server is, likewise
 

@@ -150,7 +150,7 @@ void Tokens::note(const Caller& caller, Reason reason, const std::string& what) 
 Admission Tokens::admit_known(const Caller& caller, const Known& token) const {
   if (token.scopes.has(caller.scope)) return {.token_name = token.name};
   const std::string needed(name_of(caller.scope));
-  note(caller, kScope, "its token '" + token.name + "' has not the scope " + needed);
+  note(caller, kScope, "its token '" + token.name + "' lacks the scope " + needed);
   return {.token_name = token.name,
           .why_not = "the token '" + token.name + "' has the scopes " + token.scopes.text() + "; this needs " + needed};
 }

@@ -130,9 +130,9 @@ void HttpFace::stop() {
 
 // The page asks for a token itself, and has nothing of anybody's before it gets one.
 bool HttpFace::is_open(const HttpRequest& request) const {
+  if (request.method != "GET" && request.method != "HEAD") return false;
   if (request.path == "/healthz" || request.path == "/readyz") return true;
-  const bool reads = request.method == "GET" || request.method == "HEAD";
-  return reads && options_.page && !options_.page->empty() && options_.page->answer(request);
+  return options_.page && !options_.page->empty() && options_.page->answer(request);
 }
 
 std::optional<net::Scope> HttpFace::scope_of(const HttpRequest& request) const {
@@ -175,9 +175,16 @@ uint64_t HttpFace::body_limit(const HttpRequest& request) const {
   return UploadRoutes::takes(request) ? UploadRoutes::body_limit(request) : max_body_bytes();
 }
 
+// What gives a token to a page counts as a query, although it needs no token.
+net::HttpRespond HttpFace::audited(const HttpRequest& request, net::HttpRespond respond) const {
+  const bool gives_token = PageLinks::is_open(request);
+  const std::optional<net::Scope> scope = gives_token ? net::Scope::kQuery : scope_of(request);
+  if (!scope || request.path == "/metrics") return respond;
+  return net::AuditLog::noting(options_.audit, *scope, request, std::move(respond));
+}
+
 void HttpFace::handle(HttpRequest request, net::HttpRespond respond) {
-  const std::optional<net::Scope> scope = scope_of(request);
-  if (options_.audit && scope) respond = net::AuditLog::noting(options_.audit, *scope, request, std::move(respond));
+  if (options_.audit) respond = audited(request, std::move(respond));
   if (UploadRoutes::takes(request)) return uploads_.handle(std::move(request), std::move(respond));
   if (auto answer = page_answer(request)) return respond(*std::move(answer));
   if (auto answer = plain_answer(request.path)) return respond(*std::move(answer));

@@ -35,6 +35,7 @@ class HttpFace : public net::HttpHandler {
 
  private:
   bool is_open(const net::HttpRequest& request) const;
+  net::HttpRespond audited(const net::HttpRequest& request, net::HttpRespond respond) const;
   std::optional<net::HttpResponse> page_answer(const net::HttpRequest& request);
   std::optional<net::HttpResponse> lost_page(const Error& fault, const net::HttpRequest& request) const;
   std::optional<net::HttpResponse> plain_answer(const std::string& path);

@@ -8,6 +8,7 @@ import pwd
 import stat
 import subprocess
 import sys
+import tempfile
 import unittest
 import urllib.error
 import urllib.request
@@ -27,6 +28,9 @@ os.setgroups([])
 os.setgid(int(sys.argv[4]))
 os.setuid(int(sys.argv[3]))
 class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_HEAD(self):
+        self.do_GET()
     def do_GET(self):
         print(self.headers.get("Authorization"), flush=True)
         self.send_response(401)
@@ -94,7 +98,7 @@ class QueryToken(unittest.TestCase):
         redeem = lambda: status_of(self.server, f"/api/v1/page-links/{code}", "", "POST", "{}")
         self.assertEqual(redeem(), (200, json.dumps({"token": token_of(self.server)}, separators=(",", ":"))))
         self.assertEqual(redeem()[0], 404)
-        self.assertIn("#login=", self.server.log_text())
+        self.assertNotIn("#login=", self.server.log_text(), "others may read a log")
 
     @unittest.skipUnless(pathlib.Path(CHROMIUM).exists(), f"{CHROMIUM} is not there: apt install chromium-headless-shell")
     def test_a_browser_opens_the_link(self):
@@ -111,7 +115,7 @@ class QueryToken(unittest.TestCase):
                                env={"PATH": "/usr/bin:/bin", "HOME": "/"}, extra_groups=[], capture_output=True, text=True,
                                timeout=60, check=False)
         self.assertEqual(asked.returncode, REFUSED, asked.stderr)
-        self.assertIn("/query-token, which only its user and root may read", asked.stderr)
+        self.assertIn("Run this as the user who runs the server, or as root", asked.stderr)
         self.assertEqual(asked.stdout, "")
 
     @AS_ROOT
@@ -122,11 +126,54 @@ class QueryToken(unittest.TestCase):
         with subprocess.Popen([sys.executable, "-c", IMPOSTOR, *map(str, words)], stdout=subprocess.PIPE, text=True) as impostor:
             try:
                 self.assertEqual(impostor.stdout.readline(), "ready\n")
-                self.assertEqual(cli("services", "--url", f"http://127.0.0.1:{port}").returncode, REFUSED)
-                self.assertEqual(impostor.stdout.readline(), "None\n", "what it was sent")
+                said = cli("services", "--url", f"http://127.0.0.1:{port}")
+                self.assertEqual(said.returncode, REFUSED)
+                self.assertIn("another user than its owner runs the server at this port", said.stderr)
+                self.assertNotIn("--token-file FILE", said.stderr, "nobody is told to send it all the same")
             finally:
                 impostor.terminate()
-            self.assertEqual(impostor.stdout.read(), "", "it was asked once")
+            self.assertEqual(set(impostor.stdout.read().split()), {"None"}, "what it was sent")
+
+
+    def test_asking_for_the_file_is_no_refusal(self):
+        refused = lambda: self.server.metrics()['fathom_auth_refused_total{listener="query",reason="missing"}']
+        before = refused()
+        cli("services", "--url", self.server.url, check=0)
+        self.assertEqual(refused(), before)
+
+    @AS_ROOT
+    def test_another_user_reads_nothing_on_the_disk(self):
+        listed = subprocess.run(["ls", self.server.data], user="nobody", group="nogroup", extra_groups=[], capture_output=True,
+                                text=True, check=False)
+        self.assertNotEqual(listed.returncode, 0)
+        for path in pathlib.Path(self.server.data).rglob("*"):
+            if path.is_file() and "/agent/" not in str(path):
+                self.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o077, 0, path)
+
+
+class FailedStarts(unittest.TestCase):
+    def fails(self, *words):
+        return subprocess.run([FATHOM, "up", "--otlp-grpc", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0", "--ingest",
+                               "127.0.0.1:0", *words], capture_output=True, text=True, timeout=60, check=False)
+
+    def test_new_data_is_open_to_the_network_only_on_purpose(self):
+        with tempfile.TemporaryDirectory() as directory:
+            words = ["--data", directory + "/data", "--agent-socket", directory + "/a.sock"]
+            ended = self.fails(*words, "--http", "0.0.0.0:0")
+            self.assertEqual(ended.returncode, 2)
+            self.assertIn("in the clear", ended.stderr)
+            ended = self.fails(*words, "--http", "127.0.0.1:0", "--agent-http", "0.0.0.0:0")
+            self.assertEqual(ended.returncode, 2)
+            self.assertIn("--agent-http: tokens would go to 0.0.0.0:0 in the clear", ended.stderr)
+
+    def test_a_token_that_cannot_be_read_is_no_missing_one(self):
+        with tempfile.TemporaryDirectory() as directory:
+            data = pathlib.Path(directory, "data")
+            (data / "store").mkdir(parents=True)
+            (data / "query-token").symlink_to("/nowhere/secret")
+            ended = self.fails("--data", str(data), "--agent-socket", directory + "/a.sock", "--http", "127.0.0.1:0")
+            self.assertNotEqual(ended.returncode, 0)
+            self.assertIn("query-token", ended.stderr)
 
 
 class EarlierData(unittest.TestCase):
@@ -137,7 +184,7 @@ class EarlierData(unittest.TestCase):
             with Server(data=earlier.data, token=True) as server:
                 server.ask("/api/v1/services")
                 self.assertFalse(pathlib.Path(server.data, "query-token").exists())
-                self.assertIn("--query-token-file FILE asks for one", server.log_text())
+                self.assertIn("--query-token-file FILE asks for a token", server.log_text())
 
     def test_a_token_once_made_stays_over_a_restart(self):
         with Server(token=True) as first:

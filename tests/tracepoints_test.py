@@ -151,6 +151,7 @@ class Tracepoints(unittest.TestCase):
 
     def test_the_command_line_says_what_the_program_does(self):
         self.program.say("event")
+        until(lambda: any(node["connected"] for node in self.server.ask("/api/v1/nodes")["nodes"]), "the agent at the server")
         until(lambda: self.tracepoints("list") == {"victim.event": True, "victim.quiet": False}, "its tracepoints at the server")
         # Programs that take longer than a second to obey are answered for as they are.
         self.assertEqual(self.tracepoints("disable", "v?ctim.*t").keys(), {"victim.event", "victim.quiet"})

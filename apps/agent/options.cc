@@ -138,6 +138,7 @@ Result<> security_options(const cli::Args& args, AgentProgramOptions& options) {
   options.security = *std::move(files);
   if (Result<> named = cli::client_files_named(args, "--collector-"); !named) return named;
   options.collector_security = cli::client_security(args, "--collector-");
+  options.collector_security.scope = net::Scope::kAgent;
   const net::ClientSecurity& shown = options.collector_security;
   options.collector_tls = args.has("--collector-tls") || !shown.ca.empty() || !shown.certificate.empty();
   if (shown.token_file.empty() || options.collector_tls || net::is_loopback(options.collector)) return {};

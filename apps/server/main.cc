@@ -1,4 +1,5 @@
 // fathom-server: collector, store and query in one process, the only owner of its data directory.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -153,5 +154,6 @@ cli::ExitCode run(const std::vector<std::string>& words) {
 }  // namespace fathom
 
 int main(int argc, char** argv) {
+  ::umask(S_IRWXG | S_IRWXO);  // what it stores is for its own user
   return static_cast<int>(fathom::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc)));
 }

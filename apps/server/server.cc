@@ -1,5 +1,7 @@
 #include "apps/server/server.h"
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "apps/server/snapshot_sink.h"
 #include "apps/server/snapshot_worker.h"
 #include "apps/server/view_workers.h"
+#include "base/directory_cure.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "cli/exit_codes.h"
@@ -28,11 +31,27 @@ constexpr uint64_t kSeedPatienceNano = 5 * kNanosPerSecond;
 constexpr uint64_t kSeedBytes = 256 << 20;
 
 // Installations of earlier versions have no token, and go on without.
-void warn_if_open(const ServerOptions& options) {
+void warn_if_open(const ServerOptions& options, const std::string& http_address) {
   if (!options.security.token_file.empty() || !options.security.tls.client_ca.empty()) return;
-  log_warning("queries at " + options.query.http_address +
-              " need no token: every user of this host, and whoever else reaches it, may read all traces and request "
-              "captures; --query-token-file FILE asks for one ('none' if that is meant)");
+  log_warning(
+      "queries at " + http_address +
+      " need no token: every user of this host, and everybody else who reaches this address, can read all "
+      "traces and request captures; --query-token-file FILE asks for a token, 'none' states that none is needed");
+}
+
+// The server's umask keeps others from what it makes; a directory of an earlier version may be open.
+void warn_if_others_read(const std::string& directory) {
+  struct stat about {};
+  if (::stat(directory.c_str(), &about) != 0 || (about.st_mode & (S_IROTH | S_IXOTH)) == 0) return;
+  log_warning("every user of this host can read the data in " + directory + "; chmod o= " + directory);
+}
+
+// Only the server's user can look into it.
+Result<> make_private_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return internal("cannot make " + path + ": " + error.message() + directory_cure(path, error.value()));
+  return {};
 }
 
 // What was usual before this start is usual still.
@@ -86,11 +105,11 @@ void Server::start_control() {
   options_.query.control = make_node_control(router_, streams_);
 }
 
-// The data directory, where the file usually is, is there by now.
+// Before the store is made: a store without a token is one of an earlier version, whose queries need none.
 Result<> Server::load_query_token() {
-  if (!options_.query_token_file) warn_if_open(options_);
   const std::string file = options_.query_token_file.value_or("");
   if (file.empty()) return {};
+  if (Result<> made = make_private_directory(options_.store.path); !made) return made;
   if (Result<> made = net::make_token_file(file); !made) return made;
   auto tokens = net::Tokens::load(file);
   if (!tokens) return invalid("--query-token-file: " + tokens.error().message);
@@ -108,9 +127,10 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   if (!security) return security.error();
   security_ = *std::move(security);
   options_.collector.security = options_.query.security = security_;
+  if (Result<> loaded = load_query_token(); !loaded) return loaded.error();
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
-  if (Result<> loaded = load_query_token(); !loaded) return loaded.error();
+  warn_if_others_read(options_.store.path);
   auto audit = net::AuditLog::open(options_.audit_log);
   if (!audit) return audit.error();
   options_.query.audit = audit_ = *std::move(audit);
@@ -143,6 +163,7 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   collector_ = std::make_unique<collector::Collector>(options_.collector, *store_);
   Result<collector::CollectorAddresses> otlp = collector_->start();
   if (!otlp) return otlp.error();
+  if (!options_.query_token_file) warn_if_open(options_, *http);
   query_->set_ready(true);
   return cli::Addresses{.http = *http,
                         .otlp_grpc = otlp->otlp_grpc,
@@ -159,8 +180,12 @@ Result<> Server::reload(const ServerOptions& options) {
     if (!read) return invalid("--query-token-file: " + read.error().message);
     query_tokens = *std::move(read);
   }
+  Result<Fd> audit_file = audit_->open_again();
+  if (!audit_file) return audit_file.error();
+  if (Result<> loaded = options_.collector.keys->reload(); !loaded) return loaded;
   if (Result<> loaded = cli::reload(security_); !loaded) return loaded;
-  if (Result<> opened = audit_->reopen(); !opened) return opened;
+  // From here on nothing can fail.
+  audit_->use(*std::move(audit_file));
   if (query_tokens) query_tokens_->use(*std::move(query_tokens));
   store_->set_limits(options.store);
   if (snapshots_) snapshots_->set_retention(options.snapshots);

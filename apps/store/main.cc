@@ -1,4 +1,5 @@
 // fathom-store: checks and repairs a data directory that no server uses. `fathom store` is its name for people.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -140,5 +141,6 @@ int run(const std::vector<std::string>& words) {
 }  // namespace fathom
 
 int main(int argc, char** argv) {
+  ::umask(S_IRWXG | S_IRWXO);  // what it stores is for its own user
   return fathom::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/small_file.h"
+#include "base/time.h"
 #include "base/whole_io.h"
 
 namespace fathom::collector {
@@ -45,47 +46,68 @@ std::optional<std::pair<ingest::NodeId, Sha256>> parse_binding(std::string_view 
 
 Result<std::shared_ptr<NodeKeys>> NodeKeys::open(const std::string& directory) {
   unbound();
-  if (directory.empty()) return std::shared_ptr<NodeKeys>(new NodeKeys("", Fd()));
-  const std::string path = directory + "/node-keys";
-  Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!file.open()) return system_error("cannot open " + path);
-  Result<std::string> read = read_small_file(path, kMostBytes);
-  if (!read) return read.error();
-  std::string text = *std::move(read);
-  const size_t size = whole_lines(text);
-  if (size != text.size() && ::ftruncate(file.get(), static_cast<off_t>(size)) != 0)
-    return system_error("cannot repair " + path);
-  text.resize(size);
-  std::shared_ptr<NodeKeys> keys(new NodeKeys(path, std::move(file)));
-  keys->read(text);
+  std::shared_ptr<NodeKeys> keys(new NodeKeys(directory.empty() ? "" : directory + "/node-keys"));
+  if (Result<> loaded = keys->reload(); !loaded) return loaded.error();
   return keys;
 }
 
-void NodeKeys::read(const std::string& text) {
+Result<> NodeKeys::reload() {
+  if (path_.empty()) return {};
+  Fd file(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file.open()) return system_error("cannot open " + path_);
+  std::lock_guard lock(mutex_);
+  Result<std::string> text = read_small_file(path_, kMostBytes);
+  if (!text) return text.error();
+  const size_t size = whole_lines(*text);
+  if (size != text->size() && ::ftruncate(file.get(), static_cast<off_t>(size)) != 0)
+    return system_error("cannot repair " + path_);
+  text->resize(size);
+  file_ = std::move(file);
+  digests_ = read(*text);
+  return {};
+}
+
+NodeKeys::Digests NodeKeys::read(const std::string& text) const {
+  Digests digests;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (const auto binding = parse_binding(line))
-      digests_[binding->first] = binding->second;
+      digests[binding->first] = binding->second;
     else
-      log_warning(path_ + " has a line that is none: " + line.substr(0, kShownBytes));
+      log_warning(path_ + " has a line that is not 'NODE_ID KEY_SHA256': " + line.substr(0, kShownBytes));
   }
+  return digests;
 }
 
-bool NodeKeys::admit(const ingest::NodeId& node_id, const ingest::NodeKey& key) {
+NodeKeys::Verdict NodeKeys::admit(const ingest::NodeId& node_id, const ingest::NodeKey& key) {
   const Sha256 digest = sha256(key.view());
   std::lock_guard lock(mutex_);
   const auto known = digests_.find(node_id);
-  if (known != digests_.end()) return !key.is_zero() && known->second == digest;
-  if (!key.is_zero()) bind(node_id, digest);
-  return true;
+  if (known != digests_.end() && !key.is_zero() && known->second == digest) return Verdict::kAdmitted;
+  if (known != digests_.end()) return warn_of_wrong_key(node_id), Verdict::kWrongKey;
+  if (key.is_zero()) return Verdict::kAdmitted;
+  if (!new_nodes_.take(now_monotonic_nano())) return Verdict::kLater;
+  bind(node_id, digest);
+  return Verdict::kAdmitted;
+}
+
+void NodeKeys::warn_of_wrong_key(const ingest::NodeId& node_id) {
+  if (pace_.due()) log_warning("refused listener=ingest node=" + node_id.hex() + " reason=wrong_key");
 }
 
 void NodeKeys::bind(const ingest::NodeId& node_id, const Sha256& digest) {
-  if (digests_.size() >= kMost) return unbound().add();
+  if (digests_.size() >= kMost) {
+    unbound().add();
+    if (pace_.due()) log_warning(path_ + " is full: new nodes have no key, and other agents may take their ids");
+    return;
+  }
   digests_[node_id] = digest;
   if (!file_.open()) return;
   const std::string line = node_id.hex() + " " + digest.hex() + "\n";
+  const off_t end = ::lseek(file_.get(), 0, SEEK_END);
   if (write_whole(file_.get(), line, path_) && ::fdatasync(file_.get()) == 0) return;
+  // Half a line would spoil the next one.
+  if (end < 0 || ::ftruncate(file_.get(), end) != 0) log_warning("cannot repair " + path_);
   unbound().add();
   log_warning("cannot store a node's key in " + path_ + "; it counts until the server ends");
 }
@@ -95,7 +117,7 @@ Result<> check_node_keys(const std::string& directory) {
   if (!text) return text.error();
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
-    if (!parse_binding(line)) return corrupt("a line is none: " + line.substr(0, kShownBytes));
+    if (!parse_binding(line)) return corrupt("a line is not 'NODE_ID KEY_SHA256': " + line.substr(0, kShownBytes));
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -33,7 +34,9 @@ class NodeKeysTest : public ::testing::Test {
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     keys_ = *opened;
   }
-  bool admit(uint8_t node, uint8_t key) { return keys_->admit(filled<NodeId>(node), filled<NodeKey>(key)); }
+  bool admit(uint8_t node, uint8_t key) {
+    return keys_->admit(filled<NodeId>(node), filled<NodeKey>(key)) == NodeKeys::Verdict::kAdmitted;
+  }
   std::string text() const {
     std::ifstream file(path_);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -90,15 +93,27 @@ TEST_F(NodeKeysTest, ALineThatIsTakenOutFreesTheId) {
   EXPECT_TRUE(admit(2, 8));
   const std::string lines = text();
   std::ofstream(path_) << "nonsense\n" << lines.substr(lines.find('\n') + 1);
-  open();
+  ASSERT_TRUE(keys_->reload().ok());
   EXPECT_TRUE(admit(1, 9));
   EXPECT_FALSE(admit(2, 9));
 }
 
+TEST_F(NodeKeysTest, ManyNewNodesAtOnceWait) {
+  NodeId id = filled<NodeId>(1);
+  size_t admitted = 0;
+  for (uint32_t i = 0; i < 3000; ++i) {
+    std::memcpy(id.bytes.data(), &i, sizeof i);
+    admitted += keys_->admit(id, filled<NodeKey>(7)) == NodeKeys::Verdict::kAdmitted;
+  }
+  EXPECT_GE(admitted, 1000U);
+  EXPECT_LT(admitted, 2000U);
+  EXPECT_EQ(keys_->admit(filled<NodeId>(0), filled<NodeKey>(0)), NodeKeys::Verdict::kAdmitted) << "it needs no room";
+}
+
 TEST(NodeKeys, InMemoryWithoutADirectory) {
   const auto keys = *NodeKeys::open("");
-  EXPECT_TRUE(keys->admit(filled<NodeId>(1), filled<NodeKey>(7)));
-  EXPECT_FALSE(keys->admit(filled<NodeId>(1), filled<NodeKey>(8)));
+  EXPECT_EQ(keys->admit(filled<NodeId>(1), filled<NodeKey>(7)), NodeKeys::Verdict::kAdmitted);
+  EXPECT_EQ(keys->admit(filled<NodeId>(1), filled<NodeKey>(8)), NodeKeys::Verdict::kWrongKey);
 }
 
 }  // namespace

@@ -62,8 +62,9 @@ ingest::Ack ack_of(uint64_t sequence, const Answer& answer) {
 std::string why_wrong_key(const NodeId& node_id) {
   return "node " + node_id.hex() +
          " has another key: another agent has this id. If this is that node, and its state directory lost the file "
-         "node-key, delete the node's line in the file node-keys of the server's data directory, and restart the "
-         "server. Otherwise delete the file node-id of the agent's state directory, and the agent gets a new id";
+         "node-key, delete the node's line in the file node-keys of the server's data directory, and reload or "
+         "restart the server. Otherwise delete the file node-id of the agent's state directory, and the agent gets a "
+         "new id";
 }
 
 }  // namespace
@@ -118,8 +119,7 @@ bool AgentSession::ended() {
 }
 
 void AgentSession::take(ingest::Hello& hello) {
-  if (context_->keys && !context_->keys->admit(hello.node_id, hello.node_key))
-    return fail(StreamEnd::kWrongKey, why_wrong_key(hello.node_id));
+  if (!is_admitted(hello)) return;
   uint64_t stream = context_->nodes->attach(hello, [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->fail(StreamEnd::kReplaced, "this node has opened a newer stream");
   });
@@ -136,6 +136,21 @@ void AgentSession::take(ingest::Hello& hello) {
   if (gone) return context_->nodes->detach(stream);  // it ended while it said hello
   welcome();
   if (hello.takes_requests && context_->streams) be_asked(hello.slowest_period_nano);
+}
+
+bool AgentSession::is_admitted(const ingest::Hello& hello) {
+  if (!context_->keys) return true;
+  switch (context_->keys->admit(hello.node_id, hello.node_key)) {
+    case NodeKeys::Verdict::kAdmitted:
+      return true;
+    case NodeKeys::Verdict::kWrongKey:
+      fail(StreamEnd::kWrongKey, why_wrong_key(hello.node_id));
+      return false;
+    case NodeKeys::Verdict::kLater:
+      fail(StreamEnd::kTooMuch, "too many new nodes come at once; this one is let in later");
+      return false;
+  }
+  return false;
 }
 
 void AgentSession::welcome() {

@@ -74,6 +74,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   };
 
   void take(ingest::Hello& hello);
+  bool is_admitted(const ingest::Hello& hello);  // false: the stream has ended
   void take(const ingest::Batch& batch, Reservation memory);
   void take(const ingest::ClockProbe& probe, uint64_t received_unix_nano);
   void take(ingest::NodeStatus& report);

@@ -70,10 +70,12 @@ Result<Fd> open_directory(const std::string& path) {
 struct KeptFile {
   const char* name;
   unsigned mode;
-  const char* what;  // "node id (32 hex digits)"
+  const char* what;  // it should be, and the fix
 };
-constexpr KeptFile kNodeId = {"node-id", 0644, "node id (32 hex digits)"};
-constexpr KeptFile kNodeKey = {"node-key", 0600, "node key (64 hex digits)"};
+constexpr KeptFile kNodeId = {"node-id", 0644, "node id (32 hex digits); delete it, and this node gets a new one"};
+constexpr KeptFile kNodeKey = {"node-key", 0600,
+                               "node key (64 hex digits); delete it, and the node's line in the file node-keys of the "
+                               "server's data directory, and this node gets a new one"};
 
 // Made only where there is none: one that cannot be read now is still this node's.
 template <size_t kSize>
@@ -89,7 +91,7 @@ Result<std::array<uint8_t, kSize>> kept_in(const Fd& directory, const std::strin
   const std::optional<std::string> text = read_some(file);
   if (!text) return system_error("cannot read " + name);
   const auto bytes = parse_bytes<kSize>(*text);
-  if (!bytes) return corrupt(name + " holds no " + kept.what + "; delete it, and this node gets a new one");
+  if (!bytes) return corrupt(name + " holds no " + kept.what);
   return *bytes;
 }
 
