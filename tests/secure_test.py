@@ -471,7 +471,7 @@ class Up(unittest.TestCase):
                             (["--tls-certificate", "/c"], "its key is missing: --tls-key FILE"),
                             (["--token-file", "/t", "--http", "0.0.0.0:0"], "tokens would go to 0.0.0.0:0 in the clear"),
                             (["--token-file", made.path("tokens"), "--collector-token-file", made.path("wrong-tokens")],
-                             "--collector-token-file: the first token in")):
+                             "--collector-token-file: the token in")):
             self.assertIn(says, cli("up", *words, check=USAGE).stderr)
 
     def test_it_ends_where_its_agent_and_its_server_would_not_agree(self):
