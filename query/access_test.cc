@@ -8,6 +8,7 @@
 #include <set>
 
 #include "net/http_client.h"
+#include "net/testing/raw_client.h"
 #include "net/tokens.h"
 #include "query/page_links.h"
 #include "query/query_server.h"
@@ -105,6 +106,16 @@ TEST_F(AccessTest, ProbesNeedNone) {
   start();
   for (const char* path : {"/healthz", "/readyz", "/metrics"}) EXPECT_EQ(get(path, ""), 200) << path;
   EXPECT_EQ(get("/api/v1/services", ""), 401);
+}
+
+TEST_F(AccessTest, WithoutAPageABrowserIsToldHowToGetOne) {
+  start();
+  net::testing::RawClient browser(address_);
+  browser.send("GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(net::testing::status_of(browser.read_all()), 200);
+  net::testing::RawClient api(address_);
+  api.send("GET /api/v1/nodes HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(net::testing::status_of(api.read_all()), 401);
 }
 
 TEST_F(AccessTest, TheFileOfTheTokenIsNamedToThoseWithoutOne) {

@@ -132,7 +132,9 @@ void HttpFace::stop() {
 bool HttpFace::is_open(const HttpRequest& request) const {
   if (request.method != "GET" && request.method != "HEAD") return false;
   if (request.path == "/healthz" || request.path == "/readyz") return true;
-  return options_.page && !options_.page->empty() && options_.page->answer(request);
+  const bool has_page = options_.page && !options_.page->empty();
+  // Without a page, a browser is told how to get one.
+  return has_page ? options_.page->answer(request).has_value() : is_page_address(request.path) && takes_html(request);
 }
 
 std::optional<net::Scope> HttpFace::scope_of(const HttpRequest& request) const {

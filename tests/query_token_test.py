@@ -17,7 +17,7 @@ from access_test import CHROMIUM, browse
 from harness import otlp
 from harness.main import main
 from harness.ports import free_port
-from harness.server import FATHOM, Server, cli, until
+from harness.server import BIN, FATHOM, Server, cli, until
 
 AS_ROOT = unittest.skipUnless(os.geteuid() == 0, "only root can start programs of another user")
 REFUSED = 4  # exit status: the server answered with an error
@@ -101,6 +101,7 @@ class QueryToken(unittest.TestCase):
         self.assertNotIn("#login=", self.server.log_text(), "others may read a log")
 
     @unittest.skipUnless(pathlib.Path(CHROMIUM).exists(), f"{CHROMIUM} is not there: apt install chromium-headless-shell")
+    @unittest.skipUnless((BIN.parent / "share/fathom/page/index.html").exists(), "this build has no page")
     def test_a_browser_opens_the_link(self):
         self.assertIn("a token is missing", browse(self.server.url + "/"))
         link = cli("page", "--url", self.server.url, check=0).stdout.strip()
