@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pwd
+import shutil
 import stat
 import subprocess
 import sys
@@ -112,9 +113,13 @@ class QueryToken(unittest.TestCase):
 
     @AS_ROOT
     def test_another_user_is_refused_and_told_where_it_is(self):
-        asked = subprocess.run([FATHOM, "services", "--url", self.server.url], user="nobody", group="nogroup", cwd="/",
-                               env={"PATH": "/usr/bin:/bin", "HOME": "/"}, extra_groups=[], capture_output=True, text=True,
-                               timeout=60, check=False)
+        # That user may not reach the directory of this build.
+        with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+            os.chmod(directory, 0o755)
+            program = shutil.copy(FATHOM, directory)
+            asked = subprocess.run([program, "services", "--url", self.server.url], user="nobody", group="nogroup", cwd="/",
+                                   env={"PATH": "/usr/bin:/bin", "HOME": "/"}, extra_groups=[], capture_output=True, text=True,
+                                   timeout=60, check=False)
         self.assertEqual(asked.returncode, REFUSED, asked.stderr)
         self.assertIn("Run this as the user who runs the server, or as root", asked.stderr)
         self.assertEqual(asked.stdout, "")
@@ -144,8 +149,8 @@ class QueryToken(unittest.TestCase):
 
     @AS_ROOT
     def test_another_user_reads_nothing_on_the_disk(self):
-        listed = subprocess.run(["ls", self.server.data], user="nobody", group="nogroup", extra_groups=[], capture_output=True,
-                                text=True, check=False)
+        listed = subprocess.run(["ls", self.server.data], user="nobody", group="nogroup", extra_groups=[], cwd="/",
+                                capture_output=True, text=True, check=False)
         self.assertNotEqual(listed.returncode, 0)
         for path in pathlib.Path(self.server.data).rglob("*"):
             if path.is_file() and "/agent/" not in str(path):
