@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/store/other_files.h"
 #include "apps/store/report.h"
-#include "apps/store/snapshot_files.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "cli/exit_codes.h"
@@ -61,7 +61,7 @@ int verify(const cli::Args& args) {
   if (Result<> verified = store::verify_store(directory, findings); !verified) {
     return fail(ExitCode::kLocalFailure, verified.error().message);
   }
-  check_snapshot_files(directory, findings);
+  check_other_files(directory, findings);
   return finish(StoreVerb::kVerify, args, findings);
 }
 
@@ -83,7 +83,7 @@ int repair(const cli::Args& args) {
   store::RepairRequest request{.from = from, .to = to.ends_with('/') ? to.substr(0, to.size() - 1) : to};
   request.more_bytes = snapshot_bytes(from);
   request.copy_more = [&](const std::string& directory, store::Findings& findings) {
-    return copy_snapshot_files(from, directory, findings);
+    return copy_other_files(from, directory, findings);
   };
   Result<std::optional<store::RepairOutcome>> earlier = store::earlier_repair(request);
   if (!earlier) return fail(ExitCode::kLocalFailure, earlier.error().message);

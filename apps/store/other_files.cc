@@ -1,4 +1,4 @@
-#include "apps/store/snapshot_files.h"
+#include "apps/store/other_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -125,7 +125,7 @@ struct SmallFile {
 };
 constexpr SmallFile kSmallFiles[] = {{kRules, "tracepoint rules", check_rules},
                                      {kClock, "age clock", check_clock, store::must_have_clock, true},
-                                     // Without them the server would let in everybody, or any agent.
+                                     // Without them the server would answer everybody, and accept every agent.
                                      {kQueryToken, "query token", check_query_token, is_never_required, true},
                                      {"node-keys", "node keys", collector::check_node_keys, is_never_required, true}};
 
@@ -215,12 +215,12 @@ uint64_t snapshot_bytes(const std::string& data) {
   return bytes;
 }
 
-void check_snapshot_files(const std::string& data, store::Findings& findings) {
+void check_other_files(const std::string& data, store::Findings& findings) {
   for (const Folder& folder : kFolders) check_folder(data, folder, findings, [](const std::string&) {});
   for (const SmallFile& file : kSmallFiles) check_small_file(data, file, findings);
 }
 
-Result<> copy_snapshot_files(const std::string& from, const std::string& to, store::Findings& findings) {
+Result<> copy_other_files(const std::string& from, const std::string& to, store::Findings& findings) {
   for (const Folder& folder : kFolders) {
     if (!folder.copied) continue;
     if (Result<> copied = copy_folder(from, to, folder, findings); !copied) return copied;

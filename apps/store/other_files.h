@@ -16,8 +16,8 @@
 namespace fathom {
 
 uint64_t snapshot_bytes(const std::string& data);
-void check_snapshot_files(const std::string& data, store::Findings& findings);
+void check_other_files(const std::string& data, store::Findings& findings);
 // Files keep their times, which are the times of reception. Nothing is synced: store::repair_store() does that.
-Result<> copy_snapshot_files(const std::string& from, const std::string& to, store::Findings& findings);
+Result<> copy_other_files(const std::string& from, const std::string& to, store::Findings& findings);
 
 }  // namespace fathom

@@ -1,5 +1,5 @@
 // Snapshots, images, kept answers and rules: intact ones are copied, damaged ones are found.
-#include "apps/store/snapshot_files.h"
+#include "apps/store/other_files.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class SnapshotFiles : public ::testing::Test {
+class OtherFiles : public ::testing::Test {
  protected:
   void SetUp() override {
     auto made = snapshot::SnapshotDirectory::open(data() + "/server-snapshots");
@@ -52,7 +52,7 @@ class SnapshotFiles : public ::testing::Test {
   }
   std::string damaged_part() const {
     store::Findings findings;
-    check_snapshot_files(data(), findings);
+    check_other_files(data(), findings);
     return findings.damages().size() == 1 ? findings.damages().front().part : "";
   }
 
@@ -61,77 +61,77 @@ class SnapshotFiles : public ::testing::Test {
   std::string snapshot_;
 };
 
-TEST_F(SnapshotFiles, IntactOnesHaveNoFindings) {
+TEST_F(OtherFiles, IntactOnesHaveNoFindings) {
   store::Findings findings;
-  check_snapshot_files(data(), findings);
+  check_other_files(data(), findings);
   EXPECT_TRUE(findings.intact()) << findings.damages().front().reason;
   EXPECT_EQ(findings.parts().size(), 5u);
 }
 
-TEST_F(SnapshotFiles, FindsADamagedSnapshot) {
+TEST_F(OtherFiles, FindsADamagedSnapshot) {
   flip(snapshot_);
   EXPECT_EQ(damaged_part(), "snapshots");
 }
 
-TEST_F(SnapshotFiles, FindsADamagedImage) {
+TEST_F(OtherFiles, FindsADamagedImage) {
   flip(image_);
   EXPECT_EQ(damaged_part(), "snapshot images");
 }
 
-TEST_F(SnapshotFiles, FindsDamagedRules) {
+TEST_F(OtherFiles, FindsDamagedRules) {
   flip(data() + "/tracepoint-rules");
   EXPECT_EQ(damaged_part(), "tracepoint rules");
 }
 
-// Without the token, a server would let in everybody; a damaged one is for a person to look at.
-TEST_F(SnapshotFiles, TheTokenAndTheKeysAreCopied) {
+// Without the token, a server would answer everybody; a person must look at a damaged one.
+TEST_F(OtherFiles, TheTokenAndTheKeysAreCopied) {
   std::ofstream(data() + "/query-token") << "local:" << std::string(64, 'a') << "\n";
   std::ofstream(data() + "/node-keys") << std::string(32, 'b') << " " << std::string(64, 'c') << "\n";
   store::Findings findings;
-  check_snapshot_files(data(), findings);
+  check_other_files(data(), findings);
   EXPECT_TRUE(findings.intact());
   fs::create_directories(directory_ / "new");
-  ASSERT_TRUE(copy_snapshot_files(data(), directory_ / "new", findings).ok());
+  ASSERT_TRUE(copy_other_files(data(), directory_ / "new", findings).ok());
   for (const char* name : {"/query-token", "/node-keys"}) {
     EXPECT_EQ(fs::status((directory_ / "new") + name).permissions(), fs::perms::owner_read | fs::perms::owner_write);
     std::ofstream(data() + name) << "damaged\n";
   }
   store::Findings damaged;
   fs::create_directories(directory_ / "newer");
-  ASSERT_TRUE(copy_snapshot_files(data(), directory_ / "newer", damaged).ok());
+  ASSERT_TRUE(copy_other_files(data(), directory_ / "newer", damaged).ok());
   EXPECT_EQ(damaged.damage_count(), 2u);
   EXPECT_TRUE(fs::exists((directory_ / "newer") + "/query-token"));
 }
 
 // A server sets a damaged clock aside and assumes no time off; without one it takes stamps for wall clock times.
-TEST_F(SnapshotFiles, ADamagedClockIsFoundAndCopied) {
+TEST_F(OtherFiles, ADamagedClockIsFoundAndCopied) {
   flip(data() + "/clock");
   EXPECT_EQ(damaged_part(), "age clock");
   fs::create_directories(directory_ / "new");
   store::Findings findings;
-  ASSERT_TRUE(copy_snapshot_files(data(), directory_ / "new", findings).ok());
+  ASSERT_TRUE(copy_other_files(data(), directory_ / "new", findings).ok());
   EXPECT_TRUE(fs::exists((directory_ / "new") + "/clock"));
 }
 
 // Every directory from version 7 on has a clock once its first start has ended.
-TEST_F(SnapshotFiles, AMissingClockIsFound) {
+TEST_F(OtherFiles, AMissingClockIsFound) {
   fs::remove(data() + "/clock");
   std::ofstream(data() + "/version") << "7\n";
   EXPECT_EQ(damaged_part(), "age clock");
   fs::create_directories(directory_ / "new");
   std::ofstream((directory_ / "new") + "/clock") << "of the new directory";
   store::Findings copied;
-  ASSERT_TRUE(copy_snapshot_files(data(), directory_ / "new", copied).ok());
+  ASSERT_TRUE(copy_other_files(data(), directory_ / "new", copied).ok());
   EXPECT_FALSE(fs::exists((directory_ / "new") + "/clock")) << "the repaired directory lacks it, too";
   for (const char* version : {"6\n", "7 new\n"}) {
     std::ofstream(data() + "/version", std::ios::trunc) << version;
     store::Findings findings;
-    check_snapshot_files(data(), findings);
+    check_other_files(data(), findings);
     EXPECT_TRUE(findings.intact()) << version;
   }
 }
 
-TEST_F(SnapshotFiles, ADamagedAnswerIsFoundAndNotGiven) {
+TEST_F(OtherFiles, ADamagedAnswerIsFoundAndNotGiven) {
   auto directory = snapshot::SnapshotDirectory::open(data() + "/server-snapshots");
   EXPECT_EQ(directory->result("key"), "an answer");
   flip(result());
@@ -139,12 +139,12 @@ TEST_F(SnapshotFiles, ADamagedAnswerIsFoundAndNotGiven) {
   EXPECT_EQ(directory->result("key"), std::nullopt);
 }
 
-TEST_F(SnapshotFiles, CopiesIntactOnesWithTheirTimes) {
+TEST_F(OtherFiles, CopiesIntactOnesWithTheirTimes) {
   flip(image_);
   fs::last_write_time(snapshot_, fs::last_write_time(snapshot_) - std::chrono::hours(5));
   fs::create_directories(directory_ / "new");
   store::Findings findings;
-  ASSERT_TRUE(copy_snapshot_files(data(), directory_ / "new", findings).ok());
+  ASSERT_TRUE(copy_other_files(data(), directory_ / "new", findings).ok());
   EXPECT_EQ(findings.damage_count(), 1u);
   const std::string copied = (directory_ / "new") + snapshot_.substr(data().size());
   EXPECT_EQ(fs::last_write_time(copied), fs::last_write_time(snapshot_));
