@@ -12,7 +12,7 @@
 
 namespace fathom {
 
-// NAME.new is overwritten on the way. `mode`: who may read and write it.
+// NAME.new is overwritten on the way. `mode`: the file's permissions.
 Result<> replace_file(const Fd& directory, const std::string& name, std::string_view content, unsigned mode = 0644);
 
 }  // namespace fathom

@@ -37,8 +37,8 @@ Result<> may_be_asked_for(const QueryPlace& place) {
   const std::string open = open_address(place);
   if (open.empty()) return {};
   return invalid(std::string(kFlag) + ": tokens would go to " + open +
-                 " in the clear; give --tls-certificate FILE and --tls-key FILE, listen on 127.0.0.1, or, if whoever "
-                 "reaches it may read and control everything, give 'none'");
+                 " in the clear; give --tls-certificate FILE and --tls-key FILE, listen on 127.0.0.1, or, if "
+                 "everybody who reaches it may read and control everything, give 'none'");
 }
 
 // A token that was asked for once is asked for until somebody says otherwise.

@@ -85,7 +85,7 @@ TEST_F(AutomaticQueryToken, WhatWasAskedForOnceDoesNotEndSilently) {
   std::ofstream(its_file_) << "local:" << std::string(64, 'a') << "\n";
   const auto file = query_token_file(kAutomaticQueryToken, {{}, {kPublic, ""}, data_});
   ASSERT_FALSE(file.ok());
-  EXPECT_NE(file.error().message.find("or, if whoever reaches it may read and control everything, give 'none'"),
+  EXPECT_NE(file.error().message.find("or, if everybody who reaches it may read and control everything, give 'none'"),
             std::string::npos);
 }
 
@@ -93,7 +93,7 @@ TEST_F(AutomaticQueryToken, IsNotAskedForWhereItCannotBe) {
   const auto in_the_clear = query_token_file(kAutomaticQueryToken, {{}, {kPublic, ""}, data_});
   EXPECT_FALSE(in_the_clear.ok()) << "new data is not open to everybody by accident";
   EXPECT_EQ(file(token_files()), std::nullopt);
-  EXPECT_EQ(file(tls_files("/ca")), std::nullopt) << "certificates say who asks";
+  EXPECT_EQ(file(tls_files("/ca")), std::nullopt) << "certificates name the clients";
   EXPECT_EQ(file(tls_files(), kPublic), its_file_);
 }
 

@@ -10,9 +10,10 @@ std::vector<Flag> listener_security_flags() {
       {"--tls-certificate", "FILE",
        "every TCP listener speaks TLS, and shows this certificate (PEM; those between it and its CA behind it)"},
       {"--tls-key", "FILE", "the certificate's private key (PEM, without a passphrase)"},
-      {"--tls-client-ca", "FILE", "let in only who shows a certificate that one of these CAs signed (PEM)"},
+      {"--tls-client-ca", "FILE", "accept only clients that show a certificate that one of these CAs signed (PEM)"},
       {"--token-file", "FILE",
-       "let in only who sends one of these bearer tokens: lines TOKEN or NAME:TOKEN; /healthz stays open"},
+       "accept only clients that send one of these bearer tokens: lines TOKEN, NAME:TOKEN or NAME:TOKEN SCOPE,SCOPE "
+       "(ingest, agent, query, control, snapshots; default: all); /healthz stays open"},
       {"--allowed-host", "NAME",
        "answer HTTP requests for this host name, beside IP addresses and localhost; '*': for every name", "", true}};
 }

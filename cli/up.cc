@@ -182,7 +182,7 @@ std::string where_the_page_is(const Plan& plan, const Context& context) {
 // What is in it is for nobody else; one that exists is left as it is.
 Result<> make_data_directory(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::create_directories(path, error)) return {};  // whoever uses it says what is wrong with it
+  if (!std::filesystem::create_directories(path, error)) return {};  // an error shows when the directory is used
   std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
   if (error) return internal("cannot make " + path + ": " + error.message());
   return {};

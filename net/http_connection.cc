@@ -136,7 +136,7 @@ std::string HttpConnection::challenge() const {
   return text;
 }
 
-// Who asks for this sends no token on purpose: it is no refusal.
+// Such a request has no token on purpose, so it is not counted as refused.
 bool HttpConnection::name_token_file() {
   HttpResponse response = server_.handler->error(401, "a token is needed", request_.header("content-type"));
   response.headers.emplace_back("WWW-Authenticate", challenge());

@@ -36,17 +36,17 @@ Result<std::vector<Token>> read_tokens(const std::string& path);
 // The same of its text; `path` is for messages.
 Result<std::vector<Token>> parse_tokens(const std::string& path, std::string_view text);
 
-// Who comes, and what for.
+// A request or a call.
 struct Caller {
   std::string_view listener;  // the label in metrics
   std::string_view peer;      // "HOST:PORT"
   Scope scope;                // what the request or call needs
 };
 
-// What a caller is told. Without `why_not` it may come in.
+// Without `why_not`, the request or call is allowed.
 struct Admission {
   std::string token_name;              // of a known token; "unnamed" if its line has no name
-  std::optional<std::string> why_not;  // what the caller is to be told
+  std::optional<std::string> why_not;  // for the answer
   bool is_known() const { return !token_name.empty(); }
 };
 
@@ -68,8 +68,6 @@ class Tokens {
 
   // Whether the bearer of this `authorization` header may come in.
   Admission admit(const Caller& caller, std::string_view authorization) const;
-
-  const std::string& path() const { return path_; }
 
  private:
   explicit Tokens(std::string path) : path_(std::move(path)) {}

@@ -2,7 +2,7 @@
 //
 // Purpose: POST /api/v1/page-links, with a token, answers with a code. The command line prints the page's address with
 // the code behind '#', which browsers do not send. The page posts the code to /api/v1/page-links/CODE, which needs no
-// token, and gets the token of whoever asked for the code. A code works once, and for kLifeNano. Thread safety: all of
+// token, and gets the token with which the code was made. A code works once, and for kLifeNano. Thread safety: all of
 // it. Bounds: kMost codes; the oldest makes room. Errors: 404 for a code that is unknown, used or too old.
 #pragma once
 

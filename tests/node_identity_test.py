@@ -1,4 +1,4 @@
-"""Who may be which node, and what a token may do: two agents with one id, and a leaked token of an SDK."""
+"""Two agents with one node id, and a leaked token of an SDK."""
 
 import json
 import pathlib

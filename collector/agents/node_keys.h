@@ -1,9 +1,9 @@
 // NodeKeys: which key belongs to which node id, so that nobody else can be that node.
 //
 // Purpose: a node id is no secret: it travels in traces. An agent therefore sends a key with it, which its host keeps.
-// The first key of a node id is its key from then on. Whoever comes with the id and another key, or with none, is
+// The first key of a node id is its key from then on. An agent that has the id and another key, or none, is
 // refused before the real agent's stream is replaced, with a warning in the log, once a second at most. Agents of
-// versions without keys are let in as long as their id has none. Thread safety: all of it. Ownership: of the file.
+// versions without keys are accepted as long as their id has none. Thread safety: all of it. Ownership: of the file.
 // Storage: docs/formats/node-keys.md; digests only. Errors: open() and reload(): kInternal or kUnavailable, naming the
 // file. A key that cannot be stored counts until the end of the process, with a warning in the log. Bounds: kMost
 // nodes; later ones have no key. 1,000 new nodes at once, and 20 a second. Losses: fathom_unbound_nodes_total.

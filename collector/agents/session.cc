@@ -147,7 +147,7 @@ bool AgentSession::is_admitted(const ingest::Hello& hello) {
       fail(StreamEnd::kWrongKey, why_wrong_key(hello.node_id));
       return false;
     case NodeKeys::Verdict::kLater:
-      fail(StreamEnd::kTooMuch, "too many new nodes come at once; this one is let in later");
+      fail(StreamEnd::kTooMuch, "too many new nodes come at once; this one is accepted later");
       return false;
   }
   return false;

@@ -287,7 +287,7 @@ TEST_F(AgentSessionTest, NobodyTakesANodesPlaceWithoutItsKey) {
   for (const std::string& key : {std::string(32, 'x'), std::string()}) {
     const auto impostor = come(key);
     EXPECT_EQ(impostor->ended(), StreamEnd::kWrongKey);
-    EXPECT_TRUE(impostor->messages().empty()) << "it is told nothing";
+    EXPECT_TRUE(impostor->messages().empty()) << "it gets no Welcome";
     EXPECT_NE(impostor->why().find("another agent has this id"), std::string::npos);
   }
   EXPECT_EQ(ended("wrong_key"), before + 2);

@@ -113,7 +113,7 @@ Result<> confine_opener() {
 [[noreturn]] void serve(int socket, const FileOpenerOptions& options) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_DUMPABLE, 0);
-  // Whoever reads the answer waits until every copy of standard output is closed.
+  // The reader of the answer waits until every copy of standard output is closed.
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, number);
   if (::dup2(socket, kOpenerDescriptor) < 0) ::_exit(1);
