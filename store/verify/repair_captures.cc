@@ -19,6 +19,7 @@ class CaptureCopy {
     BlobFiles to(*rocksdb::Env::Default(), repair_.target.path(), /*sync=*/true);
     auto copy = [&](std::string_view key, std::string_view value) -> Result<> {
       Result<CaptureInfo> info = decode_capture(key, value);
+      if (info && repair_.keeps_capture && !repair_.keeps_capture(*info)) return {};
       if (info) return copy_capture(from, to, *info);
       repair_.findings.damaged({"captures", "capture " + capture_keys::id_of(key).hex(), info.error().message});
       return {};

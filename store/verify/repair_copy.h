@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "store/capture.h"
 #include "store/verify/findings.h"
 #include "store/verify/repair_clock.h"
 #include "store/verify/repair_target.h"
@@ -21,9 +22,17 @@ struct RepairCopy {
   StoreSource& source;
   RepairTarget& target;
   Findings& findings;
-  RepairClock clock;
-  std::optional<std::string> lost_stage;  // why batches that no segment has may be missing
+  RepairClock clock = {};
+  std::optional<std::string> lost_stage = {};  // why batches that no segment has may be missing
+  // A purge copies a part; without these, everything is kept.
+  std::function<bool(const TraceId& id)> keeps_trace = {};
+  std::function<bool(const CaptureInfo& info)> keeps_capture = {};
+
+  bool keeps_all() const { return !keeps_trace; }
 };
+
+// Opens the database of a source whose files may be damaged. Damage to a family that is read as a whole is a finding.
+Result<> open_damaged_source(RepairCopy& copy);
 
 // Calls `copy` with every readable row in [begin, end); after an error of `copy` with no more of them.
 using CopyRow = std::function<Result<>(std::string_view key, std::string_view value)>;

@@ -1,6 +1,7 @@
 #include "store/verify/repaired_segment.h"
 
 #include <limits>
+#include <utility>
 
 namespace fathom::store {
 
@@ -60,8 +61,8 @@ struct RepairedSegment::Part {
   SharedPlace scope_;
 };
 
-RepairedSegment::RepairedSegment(const SegmentInfo& info, OperationOf operation_of)
-    : info_(info), operation_of_(std::move(operation_of)) {}
+RepairedSegment::RepairedSegment(const SegmentInfo& info, OperationOf operation_of, KeepsTrace keeps_trace)
+    : info_(info), operation_of_(std::move(operation_of)), keeps_trace_(std::move(keeps_trace)) {}
 
 RepairedSegment::~RepairedSegment() = default;
 
@@ -92,6 +93,10 @@ void RepairedSegment::lose(uint32_t block, const BlockZone& zone, const std::str
 }
 
 void RepairedSegment::add(const StoredRow& row, uint32_t block) {
+  if (keeps_trace_ && !keeps_trace_(row.span.trace_id)) {
+    ++left_out_;
+    return;
+  }
   const ClockOffset clock = row.clock.value_or(ClockOffset());
   std::unique_ptr<Part>& part = parts_[{row.sequence, row.clock.has_value(), clock.offset_nano, clock.error_nano}];
   if (!part) part = std::make_unique<Part>(row.clock);

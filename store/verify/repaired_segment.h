@@ -31,13 +31,17 @@ struct LostBlock {
 // The number of the row's operation in the new directory.
 using OperationOf = std::function<uint32_t(const StoredRow& row)>;
 
+// Whether the rows of a trace are wanted; empty: those of all traces.
+using KeepsTrace = std::function<bool(const TraceId& id)>;
+
 class RepairedSegment {
  public:
-  RepairedSegment(const SegmentInfo& info, OperationOf operation_of);
+  RepairedSegment(const SegmentInfo& info, OperationOf operation_of, KeepsTrace keeps_trace = {});
   ~RepairedSegment();
 
   void read(SealedReader& reader);
   uint64_t rows() const { return rows_; }
+  uint64_t left_out() const { return left_out_; }  // rows of traces that are not wanted
   const std::vector<LostBlock>& lost() const { return lost_; }
   // The rows as a frozen generation; nothing is left here. Call it once, if there are rows.
   std::unique_ptr<Generation> take(const FindOlderTrace& find_older);
@@ -52,8 +56,10 @@ class RepairedSegment {
 
   const SegmentInfo& info_;
   const OperationOf operation_of_;
+  const KeepsTrace keeps_trace_;
   std::map<PartKey, std::unique_ptr<Part>> parts_;
   uint64_t rows_ = 0;
+  uint64_t left_out_ = 0;
   std::vector<LostBlock> lost_;
 };
 
