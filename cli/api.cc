@@ -160,7 +160,7 @@ Result<boost::json::value> Api::json(const Target& target) const {
 Result<boost::json::value> Api::post(const Target& target, std::string_view json) const {
   Result<net::HttpReply> reply = post_(target.text(), json);
   if (!reply) return reply.error();
-  if (reply->status != 200) return refusal(*reply);
+  if (reply->status != 200 && reply->status != 202) return refusal(*reply);
   return parse_json(reply->body);
 }
 

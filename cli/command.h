@@ -30,6 +30,7 @@ const Command& capture_command();
 const Command& tracepoints_command();
 const Command& snapshot_command();
 const Command& record_command();
+const Command& purge_command();
 const Command& store_command();
 const Command& doctor_command();
 const Command& demo_command();

@@ -10,7 +10,8 @@ namespace fathom::cli {
 
 enum class ExitCode : int {
   kOk = 0,
-  kNothingFound = 1,   // the trace, capture or snapshot asked for is not stored, or nothing was captured
+  kNothingFound =
+      1,  // the trace, capture or snapshot asked for is not stored, nothing was captured, or nothing matches a purge
   kUsage = 2,          // the command line is wrong
   kUnreachable = 3,    // no server answers at the URL, or not in time
   kServerRefused = 4,  // the server answered with an error
@@ -18,7 +19,8 @@ enum class ExitCode : int {
       5,  // something here failed: a program did not start, a file could not be written, doctor found a fault
   kNothingRecorded = 6,  // 'record' recorded nothing, of a program that ended with 0
   kDataUnusable =
-      7,  // the data directory cannot be used as it is; 'store verify' found damage, or 'store repair' lost something
+      7,  // the data directory cannot be used as it is; 'store verify' found damage, 'store repair' lost something,
+          // or a purge left captures that cannot be decoded
   kInterrupted = 130,  // Ctrl-C before what was asked for was done
 };
 

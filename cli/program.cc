@@ -15,21 +15,22 @@ constexpr const char* kExitCodes =
     "exit codes:\n"
     "  0  done; queries also when nothing matches\n"
     "  1  the trace, capture or snapshot asked for is not there ('trace', 'timeline', 'export', 'snapshot'); nothing "
-    "was captured ('capture')\n"
+    "was captured ('capture'); nothing matches ('purge')\n"
     "  2  the command line is wrong\n"
     "  3  no server answers at the URL, or not in time\n"
     "  4  the server answered with an error\n"
     "  5  something failed on this host: a program did not start, or 'doctor' found a fault\n"
     "  6  'record' recorded nothing; a program that failed meanwhile, its own status is passed on\n"
     "  7  the data directory cannot be used as it is: incomplete, damaged, or written by a newer version ('up')\n"
-    "     'store verify' found damage, or 'store repair' could not salvage everything\n"
+    "     'store verify' found damage, or 'store repair' could not salvage everything; 'purge' left captures that "
+    "nobody can decode\n"
     "  130  Ctrl-C ended 'demo --once' before it was done\n";
 
 std::vector<const Command*> commands() {
   return {&demo_command(),    &up_command(),       &slowest_command(), &trace_command(),       &timeline_command(),
           &capture_command(), &captures_command(), &export_command(),  &tracepoints_command(), &services_command(),
           &latency_command(), &nodes_command(),    &page_command(),    &record_command(),      &snapshot_command(),
-          &store_command(),   &doctor_command()};
+          &purge_command(),   &store_command(),    &doctor_command()};
 }
 
 // "fathom slowest" is the full name; "slowest" is what is typed. Of "fathom snapshot calls" it is "calls".

@@ -13,7 +13,7 @@ std::vector<Flag> listener_security_flags() {
       {"--tls-client-ca", "FILE", "accept only clients that show a certificate that one of these CAs signed (PEM)"},
       {"--token-file", "FILE",
        "accept only clients that send one of these bearer tokens: lines TOKEN, NAME:TOKEN or NAME:TOKEN SCOPE,SCOPE "
-       "(ingest, agent, query, control, snapshots; default: all); /healthz stays open"},
+       "(ingest, agent, query, control, snapshots, purge; default: all); /healthz stays open"},
       {"--allowed-host", "NAME",
        "answer HTTP requests for this host name, beside IP addresses and localhost; '*': for every name", "", true}};
 }

@@ -37,6 +37,10 @@ ExitCode run_verify(const Args& args, const Context& context) {
   return run_store(args, context, store_verify_line(kName), "verify");
 }
 
+ExitCode run_store_purge(const Args& args, const Context& context) {
+  return run_store(args, context, store_purge_line(kName), "purge");
+}
+
 ExitCode run_repair(const Args& args, const Context& context) {
   return run_store(args, context, store_repair_line(kName), "repair");
 }
@@ -51,18 +55,24 @@ const Command& repair_command() {
   return kCommand;
 }
 
+const Command& store_purge_command() {
+  static const Command kCommand{store_purge_line(kName), run_store_purge};
+  return kCommand;
+}
+
 }  // namespace
 
 CommandLine store_group_line(const std::string& program) {
   return {
       program,
-      "check and repair the data directory of a server",
+      "check, repair and purge the data directory of a server",
       "These commands read a data directory directly. They reject a directory that a server uses, and no server can "
       "start on it while they run. The package fathom-server contains them.",
       {},
       {},
       {{program + " verify /var/lib/fathom", "check every byte that the server would read"},
-       {program + " repair /var/lib/fathom /srv/fathom/data", "salvage what is intact into a new directory"}}};
+       {program + " repair /var/lib/fathom /srv/fathom/data", "salvage what is intact into a new directory"},
+       {program + " purge --where user.id=4711 /var/lib/fathom", "delete a user's requests"}}};
 }
 
 CommandLine store_verify_line(const std::string& program) {
@@ -107,10 +117,32 @@ CommandLine store_repair_line(const std::string& program) {
         "run as the user that the server runs as, who must be able to write in /srv/fathom"}}};
 }
 
+CommandLine store_purge_line(const std::string& program) {
+  return {
+      program + " purge",
+      "delete the requests with a matching span from a data directory",
+      "Deletes each trace that has a span for which all conditions hold, with its captures and snapshots, as 'fathom "
+      "purge' does by a running server. Copies what stays to DIR/purge, searches the copy, and puts it in the place "
+      "of the old data: the file system of DIR needs as much free space. An interrupted purge changes nothing until "
+      "the copy is complete; the next start of the server completes it then. Rejects a directory with a backup of "
+      "an upgrade or with damaged logs, which may contain what is to be deleted; the error names the fix. Exits "
+      "with 0 if something was deleted and nothing that matches is left, 1 if nothing matches, 7 if captures are "
+      "left that cannot be decoded, and 5 if the purge failed.",
+      {{"DIR", "the data directory, as --data of fathom-server and fathom up names it"}},
+      {{"--where", "CONDITION", "a span of the request meets this; 'fathom slowest --help' has the forms", "", true},
+       {"--dry-run", "", "only count; nothing is changed"},
+       json_flag()},
+      {{program + " purge --where user.id=4711 --dry-run /var/lib/fathom", "what would be deleted"},
+       {program + " purge --where user.id=4711 /var/lib/fathom",
+        "run as the user that the server runs as, with the server stopped"}}};
+}
+
 std::vector<std::string> store_words(const Args& args, const CommandLine& line, const std::string& verb) {
   std::vector<std::string> words{verb};
   for (const Flag& flag : line.flags) {
-    if (args.has(flag.name)) words.push_back(flag.name);
+    if (flag.value.empty() && args.has(flag.name)) words.push_back(flag.name);
+    if (flag.value.empty()) continue;
+    for (const std::string& value : args.all(flag.name)) words.push_back(flag.name + "=" + value);
   }
   words.push_back("--");
   for (const std::string& word : args.positionals_from(0)) words.push_back(word);
@@ -118,7 +150,8 @@ std::vector<std::string> store_words(const Args& args, const CommandLine& line, 
 }
 
 const Command& store_command() {
-  static const Command kCommand{store_group_line(kName), nullptr, {&verify_command(), &repair_command()}};
+  static const Command kCommand{
+      store_group_line(kName), nullptr, {&verify_command(), &repair_command(), &store_purge_command()}};
   return kCommand;
 }
 

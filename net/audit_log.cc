@@ -79,7 +79,7 @@ void AuditLog::use(Fd file) {
 
 void AuditLog::note(const AuditEntry& entry) {
   if (!path_.empty()) return append(entry);
-  if (entry.scope != Scope::kControl) return;
+  if (entry.scope != Scope::kControl && entry.scope != Scope::kPurge) return;
   log_info("audit " + audit_line(entry, now_unix_nano()));
 }
 

@@ -1,10 +1,10 @@
 // AuditLog: who asked for what, and what came of it.
 //
 // Purpose: with a file, a line of JSON for each request that needs a token: {"time", "token", "peer", "scope",
-// "request", "body", "status"}; `body` of control requests alone. Without a file, the program's log gets a line for
-// each control request. Thread safety: all of it. Ownership: of the file. Errors: open() and open_again(): kInternal,
-// naming the file. An entry that cannot be written is lost: fathom_lost_audit_entries_total, and a warning in the log,
-// once a second at most.
+// "request", "body", "status"}; `body` of control requests alone, not of a purge, which names what must not be kept.
+// Without a file, the program's log gets a line for each control request and each purge. Thread safety: all of it.
+// Ownership: of the file. Errors: open() and open_again(): kInternal, naming the file. An entry that cannot be written
+// is lost: fathom_lost_audit_entries_total, and a warning in the log, once a second at most.
 #pragma once
 
 #include <cstdint>

@@ -19,10 +19,12 @@ enum class Scope : uint8_t {
   kQuery,      // read what the server has, except snapshots
   kControl,    // request captures, and switch tracepoints
   kSnapshots,  // read, store and share snapshots, which have a program's instructions
+  kPurge,      // delete stored spans and captures
 };
 
-inline constexpr std::array<std::string_view, 5> kScopeNames = {"ingest", "agent", "query", "control", "snapshots"};
-static_assert(static_cast<size_t>(Scope::kSnapshots) + 1 == kScopeNames.size(), "each scope has a name");
+inline constexpr std::array<std::string_view, 6> kScopeNames = {"ingest",  "agent",     "query",
+                                                                "control", "snapshots", "purge"};
+static_assert(static_cast<size_t>(Scope::kPurge) + 1 == kScopeNames.size(), "each scope has a name");
 
 inline constexpr std::string_view name_of(Scope scope) {
   return kScopeNames[static_cast<size_t>(scope)];

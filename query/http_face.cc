@@ -34,6 +34,7 @@ constexpr std::string_view kWelcome =
     "                          /insns, /syscalls, /delta, /sunburst, /stats, /diff/OTHER, /view; PUT\n"
     "                          snapshots/ID/bytes\n"
     "  POST /api/v1/page-links a code that gives a token to the page, once\n"
+    "  POST /api/v1/purge      delete the traces with a matching span; GET: what became of it\n"
     "  GET /api/v1/status, /metrics, /healthz, /readyz\n";
 
 HttpResponse text_response(std::string_view body, int status = 200) {
@@ -120,7 +121,8 @@ HttpFace::HttpFace(const QueryOptions& options, const Stores& stores, QueryRunne
       workers_(worker_options(options)),
       views_(view_options(options)),
       uploads_(stores.snapshots, &transfers_),
-      links_(now_unix_nano) {}
+      links_(now_unix_nano),
+      purge_(options.purge_desk) {}
 
 void HttpFace::stop() {
   transfers_.stop();
@@ -141,6 +143,7 @@ std::optional<net::Scope> HttpFace::scope_of(const HttpRequest& request) const {
   if (is_open(request) || PageLinks::is_open(request)) return std::nullopt;
   if (PageLinks::takes(request)) return net::Scope::kQuery;
   if (request.path.starts_with("/api/v1/snapshots") || UploadRoutes::takes(request)) return net::Scope::kSnapshots;
+  if (PurgeRoutes::takes(request) && request.method == "POST") return net::Scope::kPurge;
   if (request.method == "POST") return net::Scope::kControl;
   return net::Scope::kQuery;
 }
@@ -163,6 +166,7 @@ std::optional<HttpResponse> HttpFace::admit(HttpRequest& request) {
   if (UploadRoutes::takes(request)) return uploads_.admit(request);
   if (ControlRoutes::takes(request)) return ControlRoutes::refuse(request);
   if (PageLinks::takes(request)) return refuse_other_than_json(request);
+  if (PurgeRoutes::takes(request)) return PurgeRoutes::refuse(request);
   if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
   HttpResponse response = net::error_response(405, "queries are asked with GET");
   response.headers.emplace_back("Allow", "GET, HEAD");
@@ -192,6 +196,7 @@ void HttpFace::handle(HttpRequest request, net::HttpRespond respond) {
   if (auto answer = plain_answer(request.path)) return respond(*std::move(answer));
   if (ControlRoutes::takes(request)) return control_.handle(request, std::move(respond));
   if (PageLinks::takes(request)) return respond(links_.answer(request));
+  if (PurgeRoutes::takes(request)) return respond(purge_.answer(request));
   run_query(std::move(request), std::move(respond));
 }
 

@@ -11,6 +11,7 @@
 #include "net/http_server.h"
 #include "query/control_routes.h"
 #include "query/page_links.h"
+#include "query/purge/purge_routes.h"
 #include "query/query_server.h"
 #include "query/routes.h"
 #include "query/runner.h"
@@ -54,6 +55,7 @@ class HttpFace : public net::HttpHandler {
   QueryRunner views_;
   UploadRoutes uploads_;
   PageLinks links_;
+  const PurgeRoutes purge_;
   std::atomic<bool> ready_{false};
 };
 

@@ -20,6 +20,7 @@
 #include "query/control.h"
 #include "query/nodes.h"
 #include "query/page_files.h"
+#include "query/purge/purge_desk.h"
 #include "query/stores.h"
 
 namespace fathom::query {
@@ -42,6 +43,7 @@ struct QueryOptions {
   net::ListenerSecurity security;                      // of both listeners
   std::shared_ptr<net::AuditLog> audit;                // gets each request that needs a token; nothing: none is kept
   std::shared_ptr<Control> control;                    // what nodes are asked through; nothing: they cannot be
+  std::shared_ptr<PurgeDesk> purge_desk;               // takes requests for a purge; nothing: there is none
 };
 
 class QueryServer {

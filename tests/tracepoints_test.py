@@ -131,6 +131,7 @@ class Tracepoints(unittest.TestCase):
         until(lambda: self.switches() == as_written, "its tracepoints at the agent")
         self.switch(patterns="victim.quiet", pid=self.program.pid)
         until(lambda: self.switches() == {"victim.event": True, "victim.quiet": True}, "one that is on now")
+        self.assertRegex(self.server.log_text(), r'audit \{.*"scope":"control","request":"POST /tracepoints\?')
         self.switch(patterns="-victim.*", service="victim")
         until(lambda: self.switches() == {"victim.event": False, "victim.quiet": False}, "all of them off")
         self.switch(patterns="victim.*", service="another")

@@ -4,10 +4,14 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/server/page.h"
+#include "apps/server/purge_run.h"
 #include "apps/server/server.h"
 #include "apps/server/snapshot_worker.h"
 #include "apps/server/upgrade_commands.h"
@@ -73,8 +77,9 @@ void quiet_grpc() {
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
 }
 
-// Children end and wake us up, too: what is done once a day has a time of its own.
-void until_stopped(cli::Signals& signals, const Server& server, cli::Reloader& reloader) {
+// Children end and wake us up, too: what is done once a day has a time of its own. True: a purge is asked for.
+bool until_stopped(cli::Signals& signals, const Server& server, cli::Reloader& reloader,
+                   const query::PurgeDesk& purges) {
   uint64_t look_nano = now_monotonic_nano() + cli::kExpiryWarningNano;
   while (true) {
     const uint64_t now = now_monotonic_nano();
@@ -82,15 +87,55 @@ void until_stopped(cli::Signals& signals, const Server& server, cli::Reloader& r
       server.warn_of_expiry();
       look_nano = now + cli::kExpiryWarningNano;
     }
-    const cli::Signals::Wakeup wakeup = signals.wait(-1, look_nano - now);
-    if (wakeup.stop) return;
+    const cli::Signals::Wakeup wakeup = signals.wait(purges.wait_descriptor(), look_nano - now);
+    if (wakeup.stop) return false;
+    if (wakeup.readable) return true;
     if (wakeup.reload) reloader.reload();
   }
 }
 
+// Where it listens from now on: whoever knows a free port that it once chose finds it there again.
+void use_addresses(const cli::Addresses& addresses, ServerOptions& options) {
+  options.query.http_address = addresses.http;
+  options.query.grpc_address = addresses.query_grpc;
+  options.collector.otlp_grpc_address = addresses.otlp_grpc;
+  options.collector.otlp_http_address = addresses.otlp_http;
+  options.collector.ingest_address = addresses.ingest;
+}
+
+cli::ExitCode not_started(const Server& server, const cli::Settings& settings, const Error& error) {
+  if (error.code == ErrorCode::kCancelled) return cli::ExitCode::kOk;
+  const auto code = server.is_data_unusable() ? cli::ExitCode::kDataUnusable : cli::ExitCode::kLocalFailure;
+  return refuse(code, settings.located(error).message);
+}
+
+// From a start to a stop. `options` are then those of the next start. No value: a purge is asked for.
+std::optional<cli::ExitCode> serve_once(const cli::Settings& settings, ServerOptions& options, cli::Signals& signals,
+                                        NotifySocket& supervisor) {
+  Server server(options);
+  Result<cli::Addresses> started = server.start(signals);
+  if (!started) return not_started(server, settings, started.error());
+  announce(*started, options.store.path, std::exchange(options.ready_fd, std::nullopt));
+  cli::Reloader reloader(server_command_line(), settings, kReloadable, [&](const cli::Settings& anew) -> Result<> {
+    Result<ServerOptions> read = options_of(anew);
+    if (!read) return read.error();
+    if (Result<> done = server.reload(*read); !done) return done;
+    read->ready_fd.reset();
+    read->query.purge_desk = options.query.purge_desk;
+    options = *std::move(read);
+    return {};
+  });
+  supervisor.say("READY=1\n");
+  const bool purges = until_stopped(signals, server, reloader, *options.query.purge_desk);
+  log_info("stopping");
+  if (!purges) supervisor.say("STOPPING=1\n");
+  server.stop();
+  log_info("stopped");
+  use_addresses(*started, options);
+  return purges ? std::nullopt : std::optional(cli::ExitCode::kOk);
+}
+
 cli::ExitCode serve(const cli::Settings& settings, ServerOptions options) {
-  const std::optional<int> ready_fd = options.ready_fd;
-  const std::string data = options.store.path;
   NotifySocket supervisor = NotifySocket::of_environment();
   // Before any thread, so that they all leave these signals to us.
   cli::Signals signals(cli::can_reload(settings.args));
@@ -98,26 +143,14 @@ cli::ExitCode serve(const cli::Settings& settings, ServerOptions options) {
   quiet_grpc();
   raise_open_files();
   gauge("fathom_build_info", "1, with what this server is.", "version=\"" FATHOM_VERSION "\"").set(1);
-  Server server(std::move(options));
-  Result<cli::Addresses> started = server.start(signals);
-  if (!started && started.error().code == ErrorCode::kCancelled) return cli::ExitCode::kOk;
-  if (!started) {
-    const auto code = server.is_data_unusable() ? cli::ExitCode::kDataUnusable : cli::ExitCode::kLocalFailure;
-    return refuse(code, settings.located(started.error()).message);
+  options.query.purge_desk = std::make_shared<query::PurgeDesk>();
+  while (true) {
+    const std::optional<cli::ExitCode> ended = serve_once(settings, options, signals, supervisor);
+    if (ended) return *ended;
+    supervisor.say("STATUS=purging\n");
+    if (!run_purge(*options.query.purge_desk, options.store.path, signals)) return cli::ExitCode::kOk;
+    supervisor.say("STATUS=\n");
   }
-  announce(*started, data, ready_fd);
-  cli::Reloader reloader(server_command_line(), settings, kReloadable,
-                         [&server](const cli::Settings& anew) -> Result<> {
-                           Result<ServerOptions> read = options_of(anew);
-                           return read ? server.reload(*read) : read.error();
-                         });
-  supervisor.say("READY=1\n");
-  until_stopped(signals, server, reloader);
-  log_info("stopping");
-  supervisor.say("STOPPING=1\n");
-  server.stop();
-  log_info("stopped");
-  return cli::ExitCode::kOk;
 }
 
 cli::ExitCode check(const cli::Settings& settings, const ServerOptions& options) {

@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "cli/exit_codes.h"
 #include "net/token_file.h"
+#include "store/purge/purge.h"
 
 namespace fathom {
 
@@ -65,6 +66,7 @@ void seed(collector::ThresholdLearner& learner, store::SpanStore& store) {
 }  // namespace
 
 Result<> Server::open_store(cli::Signals& signals) {
+  if (Result<> completed = store::complete_purge(options_.store.path); !completed) return completed;
   // A supervisor (fathom up, systemd) starts the process again, unless data is damaged. Nothing acknowledged depends on
   // an orderly end.
   options_.store.on_unrecoverable = [](const Error& why) {

@@ -1,7 +1,8 @@
-// fathom-store: checks and repairs a data directory that no server uses. `fathom store` is its name for people.
+// fathom-store: checks, repairs and purges a data directory that no server uses. `fathom store` is its name for people.
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <boost/json.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -14,8 +15,11 @@
 #include "base/time.h"
 #include "cli/exit_codes.h"
 #include "cli/help.h"
+#include "cli/purge_text.h"
 #include "cli/sizes.h"
 #include "cli/store.h"
+#include "query/conditions.h"
+#include "query/purge/purge_data.h"
 #include "store/verify/repair.h"
 #include "store/verify/verify.h"
 
@@ -100,12 +104,38 @@ int repair(const cli::Args& args) {
   return report_earlier(*repaired, to);
 }
 
+Result<std::vector<store::Condition>> conditions_of(const cli::Args& args) {
+  std::vector<store::Condition> conditions;
+  for (const std::string& text : args.all("--where")) {
+    Result<store::Condition> condition = query::parse_condition(text);
+    if (!condition) return invalid("--where: " + condition.error().message);
+    conditions.push_back(*std::move(condition));
+  }
+  if (conditions.empty()) return invalid("what is to be purged? Give a condition, like --where user.id=4711");
+  return conditions;
+}
+
+int purge(const cli::Args& args) {
+  Result<std::vector<store::Condition>> where = conditions_of(args);
+  if (!where) return fail(ExitCode::kUsage, where.error().message);
+  query::DataPurge purge{.directory = args.positional(0), .where = *std::move(where)};
+  purge.dry_run = args.has("--dry-run");
+  Result<query::PurgeCounts> counts = query::purge_data(purge, progress_on_standard_error());
+  if (!counts) return fail(ExitCode::kLocalFailure, counts.error().message);
+  const std::string json = to_json(*counts);
+  const boost::json::value purged = boost::json::parse(json);
+  std::fputs((args.has("--json") ? json + "\n" : cli::purge_text(purged, purge.dry_run)).c_str(), stdout);
+  return static_cast<int>(cli::purge_exit_code(purged));
+}
+
 struct Verb {
   const char* name;
   cli::CommandLine (*line)(const std::string& program);
   int (*run)(const cli::Args& args);
 };
-constexpr Verb kVerbs[] = {{"verify", cli::store_verify_line, verify}, {"repair", cli::store_repair_line, repair}};
+constexpr Verb kVerbs[] = {{"verify", cli::store_verify_line, verify},
+                           {"repair", cli::store_repair_line, repair},
+                           {"purge", cli::store_purge_line, purge}};
 
 std::string group_help() {
   std::vector<cli::CommandLine> lines;

@@ -1,5 +1,8 @@
 #include "node-agent/agent/metrics_face.h"
 
+#include <memory>
+#include <utility>
+
 #include "base/metrics.h"
 #include "node-agent/agent/tracepoints_face.h"
 
@@ -10,6 +13,9 @@ namespace {
 constexpr std::string_view kTracepoints = "/tracepoints";
 
 }  // namespace
+
+// In the agent's log, which cannot fail to open.
+MetricsFace::MetricsFace(InLoop in_loop) : in_loop_(std::move(in_loop)), audit_(*net::AuditLog::open("")) {}
 
 std::optional<net::Scope> MetricsFace::scope_of(const net::HttpRequest& request) const {
   return request.method == "POST" ? net::Scope::kControl : HttpHandler::scope_of(request);
@@ -35,6 +41,9 @@ void MetricsFace::handle(net::HttpRequest request, net::HttpRespond respond) {
 }
 
 void MetricsFace::handle_tracepoints(net::HttpRequest request, net::HttpRespond respond) const {
+  if (request.method == "POST") {
+    respond = net::AuditLog::noting(audit_, net::Scope::kControl, request, std::move(respond));
+  }
   // Shared, because a std::function must be copyable.
   auto asked = std::make_shared<net::HttpRequest>(std::move(request));
   in_loop_([asked, respond = std::move(respond)](Agent& agent) {

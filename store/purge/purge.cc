@@ -9,6 +9,7 @@
 #include "store/purge/exchange.h"
 #include "store/rocks/data_directory.h"
 #include "store/rocks/rocks_store.h"
+#include "store/verify/capture_check.h"
 #include "store/verify/repair.h"
 #include "store/verify/repair_copy.h"
 #include "store/verify/repair_target.h"
@@ -85,6 +86,7 @@ class Purge {
     view_ = std::make_shared<View>();
     view_->segments = read_segments(*source_, &findings_);
     for (const SegmentInfoPtr& segment : view_->segments) findings_.expect_bytes(segment->bytes);
+    findings_.expect_bytes(content_bytes(request_.directory));
     return findings_.intact() ? Result<>() : damaged(corrupt(first_damage()));
   }
 
@@ -104,9 +106,13 @@ class Purge {
     if (Result<> checked = check(**target); !checked) return checked;
     if (Result<> closed = (*target)->close(); !closed) return closed;
     if (Result<> finished = (*target)->finish(to, /*is_intact=*/true, sync_path); !finished) return finished;
+    if (Result<> removed = remove_more(); !removed) return removed;
     source_.reset();
     return finish_exchange(request_.directory);
   }
+
+  // The copy is complete, so that a start would go on from here.
+  Result<> remove_more() { return request_.remove_more ? request_.remove_more(report_.purged) : Result<>(); }
 
   Result<> check_room(const std::string& to) {
     Result<RepairSpace> space = repair_space({.from = request_.directory, .to = to});
@@ -122,6 +128,8 @@ class Purge {
     RepairCopy copy{*source_, target, findings_};
     copy.keeps_trace = [this](const TraceId& id) { return !report_.purged.traces.contains(id); };
     copy.keeps_capture = [this](const CaptureInfo& info) { return !report_.purged.captures.contains(info.id); };
+    findings_.expect_bytes(content_bytes(request_.directory));
+    copy.is_cancelled = request_.rule.is_cancelled;
     StoreCopy rows(copy);
     if (Result<> done = rows.run(request_.read_clocks); !done) return done;
     if (!findings_.intact()) return damaged(corrupt(first_damage()));
@@ -138,7 +146,8 @@ class Purge {
     const PurgeSource written{*engine.database, target.path(), engine.sealed(), engine.views.get()};
     PurgeSet left;
     left.traces = report_.purged.traces;  // captures must not tell of these
-    if (Result<> found = find_purged(written, request_.rule, findings_, left); !found) return found;
+    Findings unreported;
+    if (Result<> found = find_purged(written, request_.rule, unreported, left); !found) return found;
     Result<uint64_t> indexed = count_indexed(written, report_.purged.traces);
     if (!indexed) return indexed.error();
     for (const SegmentInfoPtr& segment : written.view->segments) report_.spans_left += segment->rows;

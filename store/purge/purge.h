@@ -7,7 +7,8 @@
 // until the copy is complete, nothing has changed; after that, the next start completes the exchange. Memory: one
 // segment, 16 bytes for each trace that goes, and the largest capture. Thread safety: one thread per call. Errors:
 // kInvalid: the directory cannot be purged as it is, and the message names the fix; kUnavailable: in use, or the disk
-// has no room; kCorrupt: the directory is damaged, and a repair comes first; the rest as the disk says.
+// has no room; kCorrupt: the directory is damaged, and a repair comes first; kCancelled: nothing has changed; the rest
+// as the disk says.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,8 @@ struct PurgeRequest {
   std::string directory;
   PurgeRule rule;
   bool dry_run = false;  // only counts, and changes nothing
+  // Removes what the store does not know (snapshots of purged traces). Called once, when the copy is complete.
+  std::function<Result<>(const PurgeSet& purged)> remove_more = {};
   ReadClocks read_clocks = store::read_clocks;
 };
 

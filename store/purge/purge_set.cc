@@ -46,8 +46,8 @@ class PurgeSearch {
     SealedReader reader(source_.context, source_.view, unlimited);
     for (const SegmentInfoPtr& segment : source_.view->segments) {
       if (segment->rows == 0) continue;
-      Result<> done = find_in(reader, *segment);
-      if (!done) return done;
+      if (rule_.is_cancelled()) return Error{ErrorCode::kCancelled, "the purge was cancelled"};
+      if (Result<> done = find_in(reader, *segment); !done) return done;
       reader.close(segment->id);
       progress_.read_bytes(segment->bytes);
     }
@@ -114,6 +114,7 @@ class PurgeSearch {
   }
 
   Result<> look_at(const CaptureInfo& info) {
+    if (rule_.is_cancelled()) return Error{ErrorCode::kCancelled, "the purge was cancelled"};
     bool is_purged = found_.traces.contains(info.trace_id);
     if (!is_purged && !is_skipped(info.id)) {
       Result<bool> tells = content_tells(info);

@@ -33,6 +33,8 @@ using IsPurgedContent = std::function<Result<bool>(std::string_view content, con
 struct PurgeRule {
   std::vector<Condition> where;
   IsPurgedContent is_purged_content;
+  // Asked between two segments or captures; true: the search ends with kCancelled.
+  std::function<bool()> is_cancelled = [] { return false; };
 };
 
 struct PurgeSet {

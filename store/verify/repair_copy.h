@@ -28,6 +28,9 @@ struct RepairCopy {
   std::function<bool(const TraceId& id)> keeps_trace = {};
   std::function<bool(const CaptureInfo& info)> keeps_capture = {};
 
+  // Asked between two segments; true: the copy ends with kCancelled.
+  std::function<bool()> is_cancelled = {};
+
   bool keeps_all() const { return !keeps_trace; }
 };
 

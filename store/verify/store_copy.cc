@@ -80,6 +80,7 @@ Result<> StoreCopy::copy_segments() {
 }
 
 Result<> StoreCopy::copy_segment(SealedReader& reader, const SegmentInfo& info) {
+  if (copy_.is_cancelled && copy_.is_cancelled()) return Error{ErrorCode::kCancelled, "the copy was cancelled"};
   findings_.checked("segments");
   // Only latencies are left of a segment whose spans were all repetitions.
   if (info.rows == 0) return target_.put(Family::kSegment, keys::segment(info.partition, info.id), info.encode());
