@@ -11,7 +11,7 @@
 namespace fathom::query {
 namespace {
 
-TraceId trace_id(uint8_t number) {
+TraceId content_trace(uint8_t number) {
   TraceId id;
   id.bytes.fill(number);
   return id;
@@ -72,14 +72,14 @@ TEST(PurgedContent, AllConditionsAreAboutOneEvent) {
 
 TEST(PurgedContent, ATraceIsNamedByEventsOrOpenSpans) {
   capture::Capture by_event = sample();
-  by_event.span_sets.push_back({{trace_id(1), {}}, {trace_id(2), SpanId{{1}}}});
+  by_event.span_sets.push_back({{content_trace(1), {}}, {content_trace(2), SpanId{{1}}}});
   by_event.threads[0].events[0].spans = 1;
-  EXPECT_TRUE(is_purged(by_event, "no.such.key", {trace_id(2)}));
-  EXPECT_FALSE(is_purged(by_event, "no.such.key", {trace_id(3)}));
+  EXPECT_TRUE(is_purged(by_event, "no.such.key", {content_trace(2)}));
+  EXPECT_FALSE(is_purged(by_event, "no.such.key", {content_trace(3)}));
   capture::Capture by_open_span = sample();
-  by_open_span.threads[0].open.push_back({.span = {trace_id(4), SpanId{{1}}}, .start_nano = 1, .kind = 2, .name = "a"});
-  EXPECT_TRUE(is_purged(by_open_span, "no.such.key", {trace_id(4)}));
-  EXPECT_FALSE(is_purged(by_open_span, "no.such.key", {trace_id(2)}));
+  by_open_span.threads[0].open.push_back({.span = {content_trace(4), SpanId{{1}}}, .start_nano = 1, .kind = 2, .name = "a"});
+  EXPECT_TRUE(is_purged(by_open_span, "no.such.key", {content_trace(4)}));
+  EXPECT_FALSE(is_purged(by_open_span, "no.such.key", {content_trace(2)}));
 }
 
 TEST(PurgedContent, WhatCannotBeDecodedIsSaid) {
