@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "base/time.h"
 #include "cli/api.h"
 #include "cli/command.h"
