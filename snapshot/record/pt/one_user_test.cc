@@ -228,7 +228,7 @@ class ShownPacketsModel {
     static constexpr int32_t kAll[] = {kAnns, kAnns, kAnns, kAnnsToo, 0, kKernels, kBobs, kNobodys};
     const int32_t next = kAll[random_() % std::size(kAll)];
     // The row's clock is a little beside the packets'.
-    const uint64_t row_tsc = tsc_ + random_() % kMargin;
+    const uint64_t row_tsc = last_row_tsc_ = std::max(last_row_tsc_, tsc_ + random_() % kMargin);
     const bool is_lost = random_() % 16 == 0;
     if (!is_lost) {
       if (random_() % 2 == 0) rows_.push_back(switch_out(row_tsc, 0, running_, next));
@@ -247,6 +247,7 @@ class ShownPacketsModel {
   int32_t running_ = kAnns;
   bool lost_ = true;
   uint64_t known_until_ = 0;
+  uint64_t last_row_tsc_ = 0;
   std::string packets_;
   std::vector<Chunk> chunks_;
   std::vector<Sideband> rows_;
