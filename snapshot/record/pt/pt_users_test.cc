@@ -54,7 +54,7 @@ class PtUsersTest : public testing::Test {
     set_mode(pid, name, 0755);
   }
   static std::string file_of(int32_t pid, const std::string& name) {
-    return "/proc/" + std::to_string(pid) + "/root/usr/bin/" + name;
+    return "/proc/" + std::to_string(pid) + "/root" + "/usr/bin/" + name;
   }
   void set_mode(int32_t pid, const std::string& name, mode_t mode) {
     ASSERT_EQ(::chmod(system_.path(file_of(pid, name)).c_str(), mode), 0);
@@ -310,7 +310,7 @@ TEST_F(PtUsersTest, FilesThatNotEverybodyMayReadAreNotCopied) {
 }
 
 TEST_F(PtUsersTest, NeitherAreFilesInDirectoriesThatNotEverybodyMayEnter) {
-  const std::string above = system_.path("/proc/42/root/usr");
+  const std::string above = system_.path(file_of(kShop, ".."));
   ASSERT_EQ(::chmod(above.c_str(), 0750), 0);
   for (const ImageRule rule : {ImageRule::kReachable, ImageRule::kReadable}) {
     options_.images = rule;
