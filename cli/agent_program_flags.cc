@@ -49,6 +49,11 @@ std::vector<Flag> agent_program_flags() {
          "record what the processors run by Intel PT, and cut a snapshot at each trigger; programs lose up to a "
          "quarter "
          "of their speed. `fathom doctor --pt` says whether this host can"},
+        {"--pt-all-users", "",
+         "snapshots have the programs of all users (default: of the triggering process's user alone)"},
+        {"--pt-private-images", "",
+         "snapshots have copies of programs and libraries too that not everybody may read; whoever may read snapshots "
+         "can download them"},
         {"--pt-buffer-mib", "N", "the last so many MiB of packets of each CPU, a power of two up to 1024", "16"},
         {"--pt-window", "D", "of a snapshot, before its trigger, 1ms to 5s", "50ms"},
         {"--pt-symbol", "FILE:FUNCTION", "cut one when a traced program reaches this function, too"},

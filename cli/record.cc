@@ -50,6 +50,9 @@ std::vector<Flag> recording_flags() {
        "where snapshots lie (default: $FATHOM_SNAPSHOTS, or fathom/snapshots in $XDG_DATA_HOME or ~/.local/share)"},
       {"--json", "FILE",
        "write one line of JSON there, with the snapshot's id, when it is complete; '-': to standard output"},
+      {"--private-images", "",
+       "as root: keep programs and libraries too that not everybody may read, by their mode; without it, what ran in "
+       "them is a gap (other users keep every file that they can open)"},
       {"--no-push", "", "leave the snapshot of a request here"}};
 }
 
@@ -68,7 +71,8 @@ CommandLine make_line() {
       "it tells is which instructions ran, not how fast. By stepping all windows are one snapshot; by Intel PT each is "
       "one, with what led to it. Ctrl-C ends the recording, and what was recorded until then is kept. A snapshot of a "
       "request, which --span gives, and --function inside of a span of fathom's client, goes to the server at --url, "
-      "where 'fathom trace' names it; where no server answers, it is kept here.",
+      "where 'fathom trace' names it; where no server answers, it is kept here. A snapshot comes with copies of the "
+      "programs and libraries that ran: on the server, whoever may read snapshots can download them.",
       {{"COMMAND", "the program and its arguments, after --", true}},
       join({recording_flags(), connection_flags()}),
       {{"fathom record --function checkout -- ./shop",

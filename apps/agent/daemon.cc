@@ -114,6 +114,8 @@ agent::NodeSnapshotOptions Daemon::snapshot_options() const {
   options.flow.pt.aux_bytes = options_.pt_buffer_bytes;
   options.flow.window_nano = options_.pt_window_nano;
   options.flow.symbol = options_.pt_symbol;
+  options.flow.all_users = options_.pt_all_users;
+  options.flow.private_images = options_.pt_private_images;
   options.directory = state_->snapshots();
   options.spool_bytes = options_.pt_spool_bytes;
   return options;

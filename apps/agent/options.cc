@@ -121,6 +121,8 @@ Result<> pt_options(const cli::Args& args, AgentProgramOptions& options) {
   if (!window) return window.error();
   if (*window < kShortestNano || *window > kLongestNano) return invalid("--pt-window: from 1ms to 5s");
   options.pt_window_nano = *window;
+  options.pt_all_users = args.has("--pt-all-users");
+  options.pt_private_images = args.has("--pt-private-images");
   options.pt_symbol = args.get("--pt-symbol");
   if (!options.pt_symbol.empty() && !options.pt) return invalid("--pt-symbol: only with --pt");
   if (!options.pt_symbol.empty() && options.pt_symbol.find(':') == std::string::npos) {

@@ -30,6 +30,8 @@ struct AgentProgramOptions {
   uint64_t capture_budget_bytes = 0;
   std::optional<uint64_t> overdue_after_nano;  // none: of unknown operations nothing is overdue
   bool pt = false;
+  bool pt_all_users = false;
+  bool pt_private_images = false;
   uint64_t pt_buffer_bytes = 0;  // per CPU
   uint64_t pt_window_nano = 0;
   std::string pt_symbol;  // FILE:FUNCTION, or empty

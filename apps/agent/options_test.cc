@@ -82,6 +82,8 @@ TEST(AgentOptions, OfIntelPt) {
   EXPECT_EQ(options->pt_buffer_bytes, uint64_t{16} << 20);
   EXPECT_EQ(options->pt_window_nano, 50'000'000u);
   EXPECT_EQ(options->pt_spool_bytes, uint64_t{1} << 30);
+  EXPECT_FALSE(options->pt_all_users);
+  EXPECT_FALSE(options->pt_private_images);
   options = options_of(
       {"--pt", "--pt-buffer-mib=64", "--pt-window=10ms", "--pt-symbol=/usr/bin/shop:checkout", "--pt-spool=2MiB"},
       {.root = true});
@@ -90,6 +92,10 @@ TEST(AgentOptions, OfIntelPt) {
   EXPECT_EQ(options->pt_window_nano, 10'000'000u);
   EXPECT_EQ(options->pt_symbol, "/usr/bin/shop:checkout");
   EXPECT_EQ(options->pt_spool_bytes, uint64_t{2} << 20);
+  options = options_of({"--pt", "--pt-all-users"}, {.root = true});
+  EXPECT_TRUE(options->pt_all_users && !options->pt_private_images);
+  options = options_of({"--pt", "--pt-private-images"}, {.root = true});
+  EXPECT_TRUE(!options->pt_all_users && options->pt_private_images);
   EXPECT_FALSE(options_of({"--pt", "--no-captures"}, {.root = true}).ok());
 }
 

@@ -74,6 +74,7 @@ PtCommandRequest request_of(const RecorderOptions& options, bool& armed) {
   PtCommandRequest request;
   request.command = options.command;
   request.options.history_nano = history_nano(options);
+  request.options.images = options.private_images ? ImageRule::kAll : ImageRule::kReadable;
   request.windows = options.limits.windows;
   request.armed = [&options, &armed] {
     armed = true;

@@ -69,6 +69,7 @@ int record_by_stepping(const RecorderOptions& options, const ReportFile& file) {
   request.command = options.command;
   request.limits = options.limits;
   request.bind_now = options.bind_now;
+  request.private_images = options.private_images;
   request.observer = [&](pid_t, uint64_t ip) {
     start.ran(ip);
     progress.step(start.reached_main() ? "" : "in the dynamic linker (ld.so), before main()");

@@ -64,6 +64,7 @@ Result<RecorderOptions> recorder_options(const cli::Args& args, const cli::Conte
   options.function = args.get("--function");
   options.span = args.get("--span");
   options.json_file = args.get("--json");
+  options.private_images = copies_private_images(args, ::geteuid() == 0);
   options.push = !args.has("--no-push");
   options.connect = [args, context] { return cli::connect(args, context); };
   auto engine = args.one_of("--engine", {"auto", "step", "pt"});
@@ -86,6 +87,10 @@ Result<RecorderOptions> recorder_options(const cli::Args& args, const cli::Conte
   options.directory = *directory;
   options.directory_words = cli::directory_words(args);
   return options;
+}
+
+bool copies_private_images(const cli::Args& args, bool is_root) {
+  return !is_root || args.has("--private-images");
 }
 
 std::optional<std::string> why_no_pt(const std::string& pmu) {

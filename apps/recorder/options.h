@@ -31,11 +31,15 @@ struct RecorderOptions {
   bool around_given = false;  // one of the two was typed
   snapshot::step::StepLimits limits;
   std::string json_file;
-  bool push = true;      // what is of a request
-  cli::Connect connect;  // to the server that it is pushed to
+  bool private_images = false;  // copies programs and libraries too that not everybody may read
+  bool push = true;             // what is of a request
+  cli::Connect connect;         // to the server that it is pushed to
 };
 
 Result<RecorderOptions> recorder_options(const cli::Args& args, const cli::Context& context);
+
+// Whether files are copied that not everybody may read: root must say so, others can open only what they may read.
+bool copies_private_images(const cli::Args& args, bool is_root);
 
 // Why Intel PT cannot record here; nothing: it can. `pmu`: where the kernel shows its unit, for tests.
 std::optional<std::string> why_no_pt(const std::string& pmu = "/sys/bus/event_source/devices/intel_pt");

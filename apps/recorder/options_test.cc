@@ -32,6 +32,15 @@ TEST(RecorderOptions, AWholeProgram) {
   EXPECT_EQ(options->limits.most_steps, 1'000'000U);
 }
 
+TEST(RecorderOptions, RootSaysWhetherPrivateImagesAreCopied) {
+  const auto copies = [](const std::vector<std::string>& words, bool is_root) {
+    return copies_private_images(*cli::parse_args(cli::record_line(), words), is_root);
+  };
+  EXPECT_FALSE(copies({"--", "ls"}, true));
+  EXPECT_TRUE(copies({"--private-images", "--", "ls"}, true));
+  EXPECT_TRUE(copies({"--", "ls"}, false));
+}
+
 TEST(RecorderOptions, WindowsStepOneThreadUnlessAllAreAskedFor) {
   auto one = options_of({"--function", "checkout", "--count", "3", "--", "shop"});
   ASSERT_TRUE(one);

@@ -20,6 +20,7 @@ namespace fathom::agent {
 struct CutSnapshot {
   snapshot::SnapshotId id;
   uint64_t packet_bytes = 0;
+  uint64_t left_out_bytes = 0;   // packets of the window, of times when others' processes ran
   uint64_t unrecorded_nano = 0;  // from the stop until recording went on
 };
 
@@ -38,6 +39,10 @@ class FlowRecorder {
   // ---- the keeper
   virtual std::vector<pollfd> drain_events() = 0;
   virtual void drain() = 0;
+  // Whether a snapshot for it may be cut: it is known whose programs it may show, or it may show everybody's.
+  virtual bool knows_user(const SnapshotAsk& /*ask*/) { return true; }
+  // Recording goes on without a snapshot.
+  virtual void resume() {}
   // Stops, if nobody has; cuts the window out; recording goes on.
   virtual Result<CutSnapshot> take(const SnapshotAsk& ask) = 0;
   // True: events() has more now.

@@ -65,6 +65,9 @@ Result<> NodeSnapshots::start(const NodeSnapshotOptions& options) {
   };
   bell_ = std::make_unique<SnapshotService>(std::move(service), *std::move(recorder));
   pt_armed().set(1);
+  if (options.flow.all_users) log_warning("snapshots show the programs of all users (--pt-all-users)");
+  if (options.flow.private_images)
+    log_warning("snapshots have files that not everybody may read (--pt-private-images)");
   log_info(options.stand_in ? "a stand-in for Intel PT records nothing" : "Intel PT records the whole node");
   return {};
 }

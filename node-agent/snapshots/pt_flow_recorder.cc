@@ -1,12 +1,13 @@
 #include "node-agent/snapshots/pt_flow_recorder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <utility>
 
 #include "base/log.h"
 #include "snapshot/record/pt/doctor.h"
+#include "snapshot/record/pt/proc_files.h"
+#include "snapshot/record/pt/process_owners.h"
 #include "snapshot/record/pt/system_files.h"
 
 namespace fathom::agent {
@@ -17,7 +18,7 @@ using snapshot::PerfSystem;
 using snapshot::SymbolTrigger;
 
 constexpr std::string_view kSymbolReason = "symbol";
-constexpr size_t kStatFieldsBeforeCpu = 36;  // behind the name, of /proc/PID/task/TID/stat
+constexpr size_t kCpuOfStat = 36;  // /proc/PID/task/TID/stat
 
 // The first thing that is wrong: the host, or what it refuses.
 Result<> host_can(const PerfSystem& system) {
@@ -25,20 +26,6 @@ Result<> host_can(const PerfSystem& system) {
   const std::string why = system.is_stand_in() ? "" : snapshot::why_no_pt(system, cure);
   if (why.empty()) return {};
   return {Error{ErrorCode::kUnsupported, why + "; " + cure}};
-}
-
-int32_t cpu_of_stat(std::string_view stat) {
-  const size_t name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos) return -1;
-  stat.remove_prefix(name_end);
-  for (size_t field = 0; field <= kStatFieldsBeforeCpu; ++field) {
-    const size_t space = stat.find(' ');
-    if (space == std::string_view::npos) return -1;
-    stat.remove_prefix(space + 1);
-  }
-  int32_t cpu = -1;
-  std::from_chars(stat.data(), stat.data() + stat.size(), cpu);
-  return cpu;
 }
 
 bool has_ended(const SymbolTrigger& watch) {
@@ -56,6 +43,8 @@ Result<std::unique_ptr<PtFlowRecorder>> PtFlowRecorder::arm(PerfSystem& system,
   if (auto can = host_can(system); !can) return can.error();
   PtFlowOptions offered = options;
   offered.pt.ptwrite = has_ptwrite(system);
+  offered.pt.one_user = !options.all_users;
+  offered.pt.images = options.private_images ? snapshot::ImageRule::kAll : snapshot::ImageRule::kReachable;
   std::unique_ptr<PtFlowRecorder> made(new PtFlowRecorder(system, offered));
   if (!options.symbol.empty()) {
     auto symbol = snapshot::find_symbol(options.symbol);
@@ -80,7 +69,8 @@ PtFlowRecorder::Thread PtFlowRecorder::thread_of(const SnapshotAsk& ask) const {
   if (ask.pid <= 0 || ask.tid <= 0) return {};
   const std::string task = "/proc/" + std::to_string(ask.pid) + "/task/" + std::to_string(ask.tid) + "/stat";
   const auto stat = snapshot::read_small_file(system_.path(task), 1024);
-  return stat ? Thread{true, cpu_of_stat(*stat)} : Thread{};
+  if (!stat) return {};
+  return {true, static_cast<int32_t>(snapshot::number_of_stat(*stat, kCpuOfStat).value_or(-1))};
 }
 
 std::vector<pollfd> PtFlowRecorder::events() {
@@ -136,19 +126,28 @@ uint64_t PtFlowRecorder::tsc_at(uint64_t monotonic_nano) const {
   return now_tsc - std::min(now_tsc, ago_ticks);
 }
 
+std::optional<uint32_t> PtFlowRecorder::user_of(const SnapshotAsk& ask) const {
+  if (ask.uid || ask.pid <= 0) return ask.uid;
+  const auto owner = snapshot::read_owner(system_, ask.pid, false);
+  const bool is_known = owner && owner->kind == snapshot::ProcessOwner::Kind::kUser;
+  return is_known ? std::optional(owner->uid) : std::nullopt;
+}
+
 Result<CutSnapshot> PtFlowRecorder::take(const SnapshotAsk& ask) {
   const uint64_t at_nano = ask.at_nano != 0 ? ask.at_nano : system_.monotonic_nano();
   const uint64_t begin_nano = std::max(at_nano - std::min(at_nano, options_.window_nano), ask.begin_nano);
   const Thread thread = thread_of(ask);
-  const auto taken =
-      recorder_->take({.begin_tsc = tsc_at(begin_nano), .cpu = thread.cpu}, {.reason = std::string(ask.reason),
-                                                                             .tsc = tsc_at(at_nano),
-                                                                             .tid = thread.exists ? ask.tid : -1,
-                                                                             .trace_id = ask.trace_id,
-                                                                             .span_id = ask.span_id});
+  const auto uid = options_.all_users ? std::nullopt : user_of(ask);
+  const auto taken = recorder_->take({.begin_tsc = tsc_at(begin_nano), .cpu = thread.cpu, .uid = uid},
+                                     {.reason = std::string(ask.reason),
+                                      .tsc = tsc_at(at_nano),
+                                      .tid = thread.exists ? ask.tid : -1,
+                                      .trace_id = ask.trace_id,
+                                      .span_id = ask.span_id});
   if (!taken) return taken.error();
   const snapshot::SnapshotCost& cost = taken->cost;
-  return CutSnapshot{taken->id, cost.packet_bytes, cost.stop_nano + cost.copy_nano + cost.resume_nano};
+  return CutSnapshot{taken->id, cost.packet_bytes, cost.left_out_bytes,
+                     cost.stop_nano + cost.copy_nano + cost.resume_nano};
 }
 
 bool PtFlowRecorder::program_runs(int32_t pid) {

@@ -1,8 +1,9 @@
 // PtFlowRecorder: a node's Intel PT as a FlowRecorder.
 //
 // Purpose: the one place of the agent that knows snapshot/record: arms the whole node, turns nanoseconds into the
-// processor's ticks, waits for a function in traced programs. Thread safety: as FlowRecorder. Ownership: the system and
-// the directory must outlive it. Errors of arm(): what `fathom doctor --pt` would say, with the cure.
+// processor's ticks, determines whose programs a snapshot may show, waits for a function in traced programs. Thread
+// safety: as FlowRecorder. Ownership: the system and the directory must outlive it. Errors of arm(): what `fathom
+// doctor --pt` would say, with the cure.
 #pragma once
 
 #include <memory>
@@ -22,6 +23,8 @@ struct PtFlowOptions {
   snapshot::PtOptions pt;
   uint64_t window_nano = 50'000'000;  // before what triggered
   std::string symbol;                 // FILE:FUNCTION, or empty
+  bool all_users = false;             // else of the triggering process's user alone
+  bool private_images = false;        // copies of files too that not everybody may read
 };
 
 class PtFlowRecorder final : public FlowRecorder {
@@ -42,6 +45,8 @@ class PtFlowRecorder final : public FlowRecorder {
 
   std::vector<pollfd> drain_events() override { return recorder_->poll_events(); }
   void drain() override;
+  bool knows_user(const SnapshotAsk& ask) override { return options_.all_users || user_of(ask); }
+  void resume() override { (void)recorder_->resume(); }
   Result<CutSnapshot> take(const SnapshotAsk& ask) override;
   bool program_runs(int32_t pid) override;
 
@@ -53,6 +58,7 @@ class PtFlowRecorder final : public FlowRecorder {
     int32_t cpu = -1;  // where it runs, or ran last
   };
   Thread thread_of(const SnapshotAsk& ask) const;
+  std::optional<uint32_t> user_of(const SnapshotAsk& ask) const;
   uint64_t tsc_at(uint64_t monotonic_nano) const;
   void drop_ended();
 

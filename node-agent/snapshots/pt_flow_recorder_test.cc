@@ -2,7 +2,11 @@
 #include "node-agent/snapshots/pt_flow_recorder.h"
 
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
 
+#include <string>
+
+#include "snapshot/format/testing/perf_record_builder.h"
 #include "snapshot/record/testing/pt_packets.h"
 #include "snapshot/record/testing/scripted_perf.h"
 
@@ -22,6 +26,7 @@ class PtFlowRecorderTest : public testing::Test {
     options_.pt.aux_record_bytes = 4096;
     options_.pt.most_snapshot_bytes = 1 << 20;
     options_.window_nano = 1'000'000;
+    options_.all_users = true;
     // The thread's last CPU is the 37th word behind its name, which may have anything in it.
     std::string stat = "43 (a) b) S";
     for (int i = 0; i < 35; ++i) stat += " 0";
@@ -39,6 +44,16 @@ class PtFlowRecorderTest : public testing::Test {
     made.begin_nano = begin_nano;
     made.at_nano = at_nano;
     return made;
+  }
+  // A process runs on CPU 0 for a while.
+  void run(int32_t pid, const std::string& packets) {
+    snapshot::PerfRecordBuilder record(PERF_RECORD_SWITCH_CPU_WIDE);
+    const std::string text = record.u32(0).u32(0).with_id(pid, pid, system_.now, 0);
+    system_.write_record(0, text);
+    system_.now += 200'000;
+    system_.write_packets(0, snapshot::psb_header(system_.now) + packets);
+    system_.now += 200'000;
+    write(0, system_.now);
   }
   void write(int32_t cpu, uint64_t tsc) {
     system_.write_packets(cpu, snapshot::psb_header(tsc) + std::string(100, 'p'));
@@ -77,6 +92,40 @@ TEST_F(PtFlowRecorderTest, ASnapshotSaysWhatItIsAboutAndHasItsWindow) {
   EXPECT_NEAR(static_cast<double>(made.trigger.tsc), static_cast<double>(at), 1000);
   EXPECT_EQ(made.command, "the whole node");
   EXPECT_EQ(packet_bytes_, 2 * (snapshot::psb_header(0).size() + 100));
+}
+
+TEST_F(PtFlowRecorderTest, ASnapshotShowsTheUserOfTheTriggerAlone) {
+  options_.all_users = false;
+  system_.set_owner(42, 1000);
+  system_.put_file("/proc/42/task/42/comm", "shop\n");
+  arm();
+  run(42, std::string(100, 'p'));
+  const Snapshot by_proc = cut(ask(system_.now));
+  EXPECT_EQ(by_proc.command, "the programs of user 1000");
+  EXPECT_GT(packet_bytes_, 100u);
+  // What the kernel vouched for when the program came goes before /proc.
+  run(42, std::string(100, 'p'));
+  SnapshotAsk of_another = ask(system_.now);
+  of_another.uid = 1001;
+  EXPECT_EQ(cut(of_another).command, "the programs of user 1001");
+  EXPECT_EQ(packet_bytes_, 0u);
+}
+
+TEST_F(PtFlowRecorderTest, ATriggerWithoutAUserIsKnownBeforeAnythingIsCut) {
+  arm();
+  EXPECT_TRUE(recorder_->knows_user({.reason = "requested", .trace_id = {}, .span_id = {}})) << "it shows everybody's";
+  recorder_.reset();
+  options_.all_users = false;
+  arm();
+  EXPECT_FALSE(recorder_->knows_user({.reason = "requested", .trace_id = {}, .span_id = {}}));
+  EXPECT_FALSE(recorder_->knows_user(ask(system_.now))) << "/proc says nothing of it";
+  system_.set_owner(42, 1000, 0);
+  EXPECT_FALSE(recorder_->knows_user(ask(system_.now))) << "its ids differ";
+  system_.set_owner(42, 1000);
+  EXPECT_TRUE(recorder_->knows_user(ask(system_.now)));
+  recorder_->stop(ask(system_.now));
+  recorder_->resume();
+  EXPECT_TRUE(system_.find(ScriptedPerf::kPtType, 0)->enabled);
 }
 
 TEST_F(PtFlowRecorderTest, WhatProgramsWriteIsRecordedWhereTheProcessorCan) {

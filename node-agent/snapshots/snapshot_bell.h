@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "base/ids.h"
@@ -18,10 +19,11 @@ struct SnapshotAsk {
   std::string_view reason;  // "overdue", as name_of(CaptureTrigger) has them, or "symbol"; of static life
   TraceId trace_id;
   SpanId span_id;
-  int32_t pid = -1;         // as the host sees it
-  int32_t tid = -1;         // as the program sees it, which may be another one than the host's
-  uint64_t begin_nano = 0;  // nothing before is of interest: the span's start; 0: not known
-  uint64_t at_nano = 0;     // what it is about: now, or a span's end
+  int32_t pid = -1;                            // as the host sees it
+  std::optional<uint32_t> uid = std::nullopt;  // of the process, as the kernel vouched for it; nothing: /proc has it
+  int32_t tid = -1;                            // as the program sees it, which may be another one than the host's
+  uint64_t begin_nano = 0;                     // nothing before is of interest: the span's start; 0: not known
+  uint64_t at_nano = 0;                        // what it is about: now, or a span's end
 };
 
 class SnapshotBell {

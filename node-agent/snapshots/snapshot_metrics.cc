@@ -7,7 +7,7 @@ namespace fathom::agent {
 namespace {
 
 constexpr SnapshotSkip kSkips[] = {SnapshotSkip::kUnavailable, SnapshotSkip::kRate, SnapshotSkip::kBusy,
-                                   SnapshotSkip::kFailed};
+                                   SnapshotSkip::kUnknownUser, SnapshotSkip::kFailed};
 constexpr const char* kLosses[] = {"spool_full", "refused", "damaged"};
 constexpr double kStopSeconds[] = {0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.1};
 constexpr double kUnrecordedSeconds[] = {0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1};
@@ -40,7 +40,7 @@ void list_trigger_metrics(std::string_view trigger) {
 }  // namespace
 
 const char* name_of(SnapshotSkip reason) {
-  constexpr const char* kNames[] = {"unavailable", "rate", "busy", "failed"};
+  constexpr const char* kNames[] = {"unavailable", "rate", "busy", "unknown_user", "failed"};
   static_assert(std::size(kNames) == static_cast<size_t>(SnapshotSkip::kFailed) + 1);
   return kNames[static_cast<size_t>(reason)];
 }
@@ -78,6 +78,10 @@ Counter& snapshot_retries() {
 Counter& refused_images() {
   return counter("fathom_agent_refused_snapshot_images_total", "Images that the collector does not take.");
 }
+Counter& left_out_snapshot_bytes() {
+  return counter("fathom_agent_snapshot_left_out_bytes_total",
+                 "Packets that snapshots lack because another user's process, or an unknown one, ran meanwhile.");
+}
 Gauge& snapshot_spool_bytes() {
   return gauge("fathom_agent_snapshot_spool_bytes", "Snapshots and images on this host's disk.");
 }
@@ -93,7 +97,7 @@ void list_snapshot_metrics() {
   list_trigger_metrics("symbol");
   for (const char* reason : kLosses) lost_snapshots(reason);
   stopped(), unrecorded(), pt_armed(), snapshot_spool_bytes();
-  sent_snapshots(), sent_snapshot_bytes(), snapshot_retries(), refused_images();
+  sent_snapshots(), sent_snapshot_bytes(), snapshot_retries(), refused_images(), left_out_snapshot_bytes();
 }
 
 std::vector<std::pair<std::string, uint64_t>> snapshot_losses() {

@@ -17,6 +17,7 @@ enum class SnapshotSkip : uint8_t {
   kUnavailable,  // asked for (--pt), and the host cannot
   kRate,         // more than there may be
   kBusy,         // another one is being cut
+  kUnknownUser,  // the triggering process's, whose programs alone it may show
   kFailed,       // the system, or the disk
 };
 const char* name_of(SnapshotSkip reason);
@@ -33,6 +34,7 @@ Counter& sent_snapshots();
 Counter& sent_snapshot_bytes();
 Counter& snapshot_retries();
 Counter& refused_images();
+Counter& left_out_snapshot_bytes();
 Gauge& snapshot_spool_bytes();
 // spool_full, refused, damaged
 Counter& lost_snapshots(std::string_view reason);

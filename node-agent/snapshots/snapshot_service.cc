@@ -220,7 +220,12 @@ void SnapshotService::take() {
     ask = ask_;
   }
   if (ask.span_id.is_zero()) name_span(ask);
-  tell(ask, recorder_->take(ask));
+  if (recorder_->knows_user(ask)) {
+    tell(ask, recorder_->take(ask));
+  } else {
+    recorder_->resume();
+    count_skipped_snapshot(ask.reason, SnapshotSkip::kUnknownUser);
+  }
   {
     std::lock_guard lock(mutex_);
     phase_ = Phase::kRecording;
@@ -254,6 +259,7 @@ void SnapshotService::tell(const SnapshotAsk& ask, const Result<CutSnapshot>& ta
     return log_warning("no snapshot could be cut: " + taken.error().message);
   }
   count_cut(ask.reason, taken->packet_bytes);
+  left_out_snapshot_bytes().add(taken->left_out_bytes);
   observe_unrecorded(taken->unrecorded_nano);
   const std::string trace = ask.trace_id.is_zero() ? "" : " trace=" + ask.trace_id.hex();
   log_info("snapshot " + taken->id.hex() + " was cut reason=" + std::string(ask.reason) + trace +

@@ -68,6 +68,8 @@ class FakeRecorder final : public FlowRecorder {
   void listen_again() override { log_.add("listen"); }
   std::vector<pollfd> drain_events() override { return {}; }
   void drain() override { log_.add("drain"); }
+  bool knows_user(const SnapshotAsk& ask) override { return ask.pid != 14; }
+  void resume() override { log_.add("resume"); }
   Result<CutSnapshot> take(const SnapshotAsk& ask) override {
     log_.add("taking " + std::string(ask.reason));
     log_.wait_for_release();
@@ -168,6 +170,17 @@ TEST_F(SnapshotServiceTest, BeyondTheRateIsCountedButForPeople) {
   EXPECT_EQ(skipped("overdue", SnapshotSkip::kRate), before + 1);
   ring("requested");
   ASSERT_TRUE(log_.until("cut", 2));
+}
+
+TEST_F(SnapshotServiceTest, OfAnUnknownUserNothingIsCutAndRecordingGoesOn) {
+  start();
+  const uint64_t before = skipped("error", SnapshotSkip::kUnknownUser);
+  ring("error", 14);
+  ASSERT_TRUE(log_.until("listen"));
+  EXPECT_EQ(words(), (std::vector<std::string>{"stop error", "resume"}));
+  EXPECT_EQ(skipped("error", SnapshotSkip::kUnknownUser), before + 1);
+  ring("error");
+  ASSERT_TRUE(log_.until("cut"));
 }
 
 TEST_F(SnapshotServiceTest, WhatFailsIsCountedAndRecordingGoesOn) {

@@ -100,6 +100,7 @@ void CaptureAdmission::ring(const CaptureJob& job, uint32_t tid, uint64_t begin_
                             .trace_id = subject.trace_id,
                             .span_id = subject.span_id,
                             .pid = job.program->process.pid,
+                            .uid = job.program->uid,
                             .tid = static_cast<int32_t>(tid),
                             .begin_nano = begin_nano,
                             .at_nano = at_nano});

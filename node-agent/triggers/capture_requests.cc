@@ -300,7 +300,8 @@ void CaptureRequests::ring_for(const CaptureRequest& request, const Target& targ
   const SnapshotAsk ask{.reason = name_of(request.trigger),
                         .trace_id = target.trace_id,
                         .span_id = {},
-                        .pid = target.program->process.pid};
+                        .pid = target.program->process.pid,
+                        .uid = target.program->uid};
   const uint64_t now_nano = now_monotonic_nano();
   // The window of a trace ends one margin after its last span, which has ended.
   if (target.end_nano <= now_nano + admission_.options().margin_nano) return snapshots->ring(ask);

@@ -43,9 +43,13 @@ class CpuRing {
   int disable() const;
   RingView stopped() { return aux_.stopped(); }
   Result<> drain(const std::function<void(std::string_view)>& each);
+  // A record of the history may have found no room since the last drain(); the kernel reports it with a later record.
+  bool may_have_lost() const { return history_.room() < kLargestRecordBytes; }
   Timing conversion() const { return records_.conversion(); }
 
  private:
+  static constexpr uint64_t kLargestRecordBytes = 8 << 10;  // a map whose file has a path of PATH_MAX
+
   Result<> open_thread(PerfSystem& system, int32_t tid, const CpuRingOptions& options, int& error_number);
   Result<> map_rings(PerfSystem& system, const CpuRingOptions& options);
 

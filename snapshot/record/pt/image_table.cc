@@ -46,7 +46,7 @@ uint32_t ImageTable::of_mapping(const Sideband& row, const PerfMapping& mapping)
   entry.image.kind = mapping.file == kVdso ? ImageKind::kFlat : ImageKind::kElf;
   entry.row = row;
   entry.mapping = mapping;
-  if (open_files_ < kMostOpen && mapping.file != kVdso) entry.file = open_mapped_file(system_, row, mapping);
+  if (open_files_ < kMostOpen && mapping.file != kVdso) open(entry);
   if (entry.file.open()) ++open_files_;
   entries_.push_back(std::move(entry));
   return found->second;
@@ -60,10 +60,23 @@ uint32_t ImageTable::add(Image image) {
   return static_cast<uint32_t>(entries_.size() - 1);
 }
 
+void ImageTable::open(Entry& entry) const {
+  entry.file = open_mapped_file(system_, entry.row, entry.mapping);
+  entry.reachable = rule_ != ImageRule::kReachable || is_reachable(system_, entry.row, entry.mapping);
+}
+
+bool ImageTable::is_private(const Entry& entry) const {
+  return rule_ != ImageRule::kAll && !(entry.reachable && everybody_may_read(entry.file.get()));
+}
+
 void ImageTable::store_file(Entry& entry, const SnapshotDirectory& directory) const {
-  if (!entry.file.open()) entry.file = open_mapped_file(system_, entry.row, entry.mapping);
+  if (!entry.file.open()) open(entry);
   if (!entry.file.open()) {
     entry.image.missing = "the file was not there, or not the one that was mapped, when it was to be copied";
+    return;
+  }
+  if (is_private(entry)) {
+    entry.image.missing = kPrivateImage;
     return;
   }
   if (entry.image.build_id.empty()) entry.image.build_id = read_build_id(entry.file.get());

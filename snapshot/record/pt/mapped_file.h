@@ -13,4 +13,7 @@ namespace fathom::snapshot {
 // name; checked by the inode and the build-id that the map has.
 Fd open_mapped_file(const PerfSystem& system, const Sideband& row, const PerfMapping& mapping);
 
+// Whether everybody may enter the directories above it, as the process sees them; of one that has ended, as we do.
+bool is_reachable(const PerfSystem& system, const Sideband& row, const PerfMapping& mapping);
+
 }  // namespace fathom::snapshot

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,8 @@ class PerfSystem {
   virtual void sleep(uint64_t duration_nano) = 0;
   // Where a file of sysfs or procfs lies: "/proc/self/maps" as it is, or below a directory of the script.
   virtual std::string path(std::string_view absolute) const = 0;
+  // The user to whom such a file belongs; nothing where there is none.
+  virtual std::optional<uint32_t> owner_of(const std::string& absolute) const;
   // What it calls Intel PT is none, so that a snapshot says it.
   virtual bool is_stand_in() const { return false; }
 };

@@ -1,6 +1,8 @@
 #include "snapshot/record/pt/proc_files.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "snapshot/record/pt/system_files.h"
 
@@ -81,6 +83,18 @@ std::vector<int32_t> threads_of(const PerfSystem& system, int32_t pid) {
 
 std::vector<int32_t> all_processes(const PerfSystem& system) {
   return numbered_entries(system.path("/proc"));
+}
+
+std::optional<int64_t> number_of_stat(std::string_view stat, size_t index) {
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos) return std::nullopt;
+  stat.remove_prefix(name_end + 1);
+  for (size_t before = 0; before < index; ++before) next_word(stat);
+  const std::string_view word = next_word(stat);
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  return number;
 }
 
 namespace {

@@ -22,6 +22,8 @@ std::optional<PerfSideband> parse_map_line(std::string_view line, int32_t pid);
 std::vector<PerfSideband> read_process(const PerfSystem& system, int32_t pid);
 std::vector<int32_t> threads_of(const PerfSystem& system, int32_t pid);
 std::vector<int32_t> all_processes(const PerfSystem& system);
+// The number at `index` behind the name of /proc/PID/stat, whose text may hold anything: 0 is the state, no number.
+std::optional<int64_t> number_of_stat(std::string_view stat, size_t index);
 // `pid`, its children and theirs; at most so many.
 std::vector<int32_t> with_descendants(const PerfSystem& system, int32_t pid, size_t most);
 

@@ -52,6 +52,7 @@ void ProcessHistory::add(Sideband row) {
     return;
   }
   ++dropped_;
+  dropped_tsc_ = std::max({dropped_tsc_, row.tsc, recent_.back().tsc});
   // A loss that a window touches must mark it: the last row stands for all that followed.
   Sideband& last = recent_.back();
   if (last.kind != SidebandKind::kLost) {
@@ -59,6 +60,14 @@ void ProcessHistory::add(Sideband row) {
     ++dropped_;
   }
   ++last.length;
+}
+
+std::set<int32_t> ProcessHistory::unsure() const {
+  std::set<int32_t> cpus = unsure_;
+  for (const auto& [cpu, last] : running_) {
+    if (dropped_tsc_ > folded_tsc_) cpus.insert(cpu);
+  }
+  return cpus;
 }
 
 void ProcessHistory::sort_recent() {
@@ -70,6 +79,7 @@ void ProcessHistory::fold(uint64_t horizon_tsc) {
   const auto end = std::ranges::lower_bound(recent_, horizon_tsc, {}, &Sideband::tsc);
   for (auto row = recent_.begin(); row != end; ++row) apply(*row);
   recent_.erase(recent_.begin(), end);
+  folded_tsc_ = std::max(folded_tsc_, horizon_tsc);
 }
 
 void ProcessHistory::apply(const Sideband& row) {
@@ -87,7 +97,10 @@ void ProcessHistory::apply(const Sideband& row) {
     case SidebandKind::kSwitchIn:
     case SidebandKind::kSwitchOut:
       running_[row.cpu] = row;
+      unsure_.erase(row.cpu);
       return;
+    case SidebandKind::kLost:
+      return apply_lost(row);
     case SidebandKind::kKernelSymbol:
     case SidebandKind::kTextPoke:
       return apply_kernel(row);
@@ -143,6 +156,13 @@ void ProcessHistory::apply_kernel(const Sideband& row) {
     rows.erase(row.address);
   else
     rows[row.address] = row;
+}
+
+void ProcessHistory::apply_lost(const Sideband& row) {
+  if (row.cpu >= 0) unsure_.insert(row.cpu);
+  for (const auto& [cpu, last] : running_) {
+    if (row.cpu < 0) unsure_.insert(cpu);
+  }
 }
 
 // A thread without a name is told by its beginning, so that the process is not thought to end with the others.

@@ -6,8 +6,10 @@
 // loss, which is a row of its own. Source of the idea: LTTng's state dump, and perf's "synthesised" records.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,10 @@ class ProcessHistory {
   std::vector<Sideband> rows() const;
   size_t recent() const { return recent_.size(); }
   uint64_t dropped() const { return dropped_; }
+  // From then on the rows are all there, except around losses (kLost); the state is that of this time.
+  uint64_t known_from_tsc() const { return std::max(folded_tsc_, dropped_tsc_); }
+  // CPUs whose last switch before that time is not known for certain.
+  std::set<int32_t> unsure() const;
   bool knows(int32_t pid) const { return processes_.contains(pid); }
 
  private:
@@ -42,6 +48,7 @@ class ProcessHistory {
   void apply_fork(const Sideband& row);
   void apply_exit(const Sideband& row);
   void apply_kernel(const Sideband& row);
+  void apply_lost(const Sideband& row);
   void sort_recent();
 
   size_t most_rows_;
@@ -51,6 +58,9 @@ class ProcessHistory {
   std::map<uint64_t, Sideband> kernel_symbols_;
   std::map<uint64_t, Sideband> text_pokes_;
   std::map<int32_t, Sideband> running_;  // by CPU: its last switch
+  std::set<int32_t> unsure_;
+  uint64_t folded_tsc_ = 0;
+  uint64_t dropped_tsc_ = 0;
   std::vector<Sideband> recent_;
 };
 

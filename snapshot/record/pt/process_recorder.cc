@@ -21,6 +21,11 @@ bool is_switch(const Sideband& row) {
   return row.kind == SidebandKind::kSwitchIn || row.kind == SidebandKind::kSwitchOut;
 }
 
+// A row of doubt(): perf reported no loss.
+bool is_doubt(const Sideband& row) {
+  return row.kind == SidebandKind::kLost && row.length == 0;
+}
+
 // Processes that ran from `begin_tsc` on: those that were switched, and those that ran at its beginning.
 std::set<int32_t> who_ran(const std::vector<Sideband>& rows, uint64_t begin_tsc) {
   std::set<int32_t> pids;
@@ -64,10 +69,6 @@ void keep_window(std::vector<Sideband>& rows, const std::set<int32_t>& pids, uin
   });
 }
 
-void append_loss(Snapshot& snapshot, const std::string& name, uint64_t count) {
-  if (count > 0) snapshot.losses.push_back({name, count});
-}
-
 Image kernel_image(const Result<KernelText>& kernel, const SnapshotDirectory& directory) {
   Image image;
   image.name = kKernelName;
@@ -95,12 +96,22 @@ Sideband kernel_row(const KernelRange& range, uint32_t image) {
 
 }  // namespace
 
+void append_loss(Snapshot& snapshot, const std::string& name, uint64_t count) {
+  if (count > 0) snapshot.losses.push_back({name, count});
+}
+
+ProcessRecorder::ProcessRecorder(PerfSystem& system, const SnapshotDirectory& directory, const PtOptions& options)
+    : system_(system), directory_(directory), kernel_is_recorded_(options.kernel), images_(system, options.images) {
+  if (options.one_user) owners_.emplace(system);
+}
+
 void ProcessRecorder::hold_jitdump(const Sideband& row, const PerfMapping& mapping) {
   if (Fd file = open_mapped_file(system_, row, mapping); file.open()) jitdumps_[row.pid] = std::move(file);
 }
 
 void ProcessRecorder::add(PerfSideband made) {
   if (made.row.kind == SidebandKind::kLost) lost_records_ += made.row.length;
+  if (owners_ && made.row.tsc != 0) owners_->note(made.row);
   if (made.mapping && is_jitdump_name(made.mapping->file)) return hold_jitdump(made.row, *made.mapping);
   if (made.mapping) made.row.image = images_.of_mapping(made.row, *made.mapping);
   history_.add(std::move(made.row));
@@ -109,6 +120,7 @@ void ProcessRecorder::add(PerfSideband made) {
 void ProcessRecorder::scan(const std::vector<int32_t>& pids) {
   for (const int32_t pid : pids.empty() ? all_processes(system_) : pids) {
     for (PerfSideband& made : read_process(system_, pid)) add(std::move(made));
+    if (owners_) owners_->scan(pid);
   }
 }
 
@@ -126,11 +138,25 @@ void ProcessRecorder::record(std::string_view bytes, int32_t cpu) {
   auto made = parsed ? to_sideband(*parsed, timing_) : parsed.error();
   if (!made) {
     ++bad_records_;
-    return;
+    return doubt(cpu);
   }
   if (!*made) return;
   if ((*made)->row.cpu < 0) (*made)->row.cpu = cpu;
+  last_tsc_[cpu] = std::max(last_tsc_[cpu], (*made)->row.tsc);
   add(**std::move(made));
+}
+
+void ProcessRecorder::doubt(int32_t cpu) {
+  Sideband row;
+  row.kind = SidebandKind::kLost;
+  row.tsc = last_tsc_[cpu];
+  row.cpu = cpu;
+  if (owners_) owners_->note(row);
+  history_.add(std::move(row));
+}
+
+void ProcessRecorder::drained() {
+  if (owners_) owners_->apply_noted();
 }
 
 void ProcessRecorder::fold(uint64_t horizon_tsc) {
@@ -139,6 +165,9 @@ void ProcessRecorder::fold(uint64_t horizon_tsc) {
   for (const Sideband& row : history_.rows()) named.insert(row.image);
   images_.close_except(named);
   std::erase_if(jitdumps_, [&](const auto& dump) { return !history_.knows(dump.first); });
+  if (!owners_) return;
+  owners_->forget(horizon_tsc, [&](int32_t pid) { return history_.knows(pid); });
+  owners_->read_in_turn();
 }
 
 void ProcessRecorder::append_jitted(const std::set<int32_t>& pids, std::vector<Sideband>& rows) {
@@ -172,14 +201,33 @@ void ProcessRecorder::number_images(Snapshot& snapshot) {
   }
 }
 
-void ProcessRecorder::describe(Snapshot& snapshot, uint64_t begin_tsc, uint64_t end_tsc, bool everybody) {
+OneUser ProcessRecorder::of_user(uint32_t uid, uint64_t begin_tsc) {
+  const OneUser user(*owners_, uid, begin_tsc, kernel_is_recorded_);
+  std::set<int32_t> pids = who_ran(history_.rows(), 0);
+  std::erase_if(pids, [&](int32_t pid) { return !user.owns(pid); });
+  owners_->read_again(pids);
+  return user;
+}
+
+HiddenTimes ProcessRecorder::hidden_times(const OneUser& user) const {
+  // Without a conversion, no row has a time.
+  if (timing_.conversion_mult == 0) return {};
+  return user.hidden_times(history_.rows(), history_.unsure(), history_.known_from_tsc());
+}
+
+void ProcessRecorder::describe(Snapshot& snapshot, const Window& window) {
   std::vector<Sideband> rows = history_.rows();
-  std::set<int32_t> pids = who_ran(rows, begin_tsc);
-  if (everybody) {
+  std::erase_if(rows, is_doubt);
+  std::set<int32_t> pids = who_ran(rows, window.begin_tsc);
+  if (window.everybody) {
     for (const auto& [pid, file] : jitdumps_) pids.insert(pid);
   }
   add_parents(rows, pids);
-  keep_window(rows, pids, end_tsc, everybody);
+  keep_window(rows, pids, window.end_tsc, window.everybody);
+  if (window.user != nullptr) {
+    std::erase_if(pids, [&](int32_t pid) { return !window.user->owns(pid); });
+    append_loss(snapshot, "rows about processes of other users left out", window.user->remove_others(rows));
+  }
   append_jitted(pids, rows);
   std::ranges::stable_sort(rows, {}, &Sideband::tsc);
   snapshot.sideband = std::move(rows);

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,14 +16,19 @@
 #include "snapshot/format/perf_records.h"
 #include "snapshot/record/pt/image_table.h"
 #include "snapshot/record/pt/jit_images.h"
+#include "snapshot/record/pt/one_user.h"
 #include "snapshot/record/pt/process_history.h"
+#include "snapshot/record/pt/process_owners.h"
+#include "snapshot/record/pt/pt_options.h"
 
 namespace fathom::snapshot {
 
+// Names a loss of a snapshot, if there is any.
+void append_loss(Snapshot& snapshot, const std::string& name, uint64_t count);
+
 class ProcessRecorder {
  public:
-  ProcessRecorder(PerfSystem& system, const SnapshotDirectory& directory)
-      : system_(system), directory_(directory), images_(system) {}
+  ProcessRecorder(PerfSystem& system, const SnapshotDirectory& directory, const PtOptions& options);
 
   void use_timing(const Timing& timing) { timing_ = timing; }
   // What is there already; `pids` empty: all.
@@ -30,10 +37,24 @@ class ProcessRecorder {
   void copy_kernel();
   // One record of a ring of `cpu`.
   void record(std::string_view bytes, int32_t cpu);
+  // Behind its last record, some may be missing that the kernel has not reported yet.
+  void doubt(int32_t cpu);
+  // After the records that there were.
+  void drained();
   void fold(uint64_t horizon_tsc);
 
-  // Images, rows and losses of [begin_tsc, end_tsc]. `everybody`: also of processes that did not run meanwhile.
-  void describe(Snapshot& snapshot, uint64_t begin_tsc, uint64_t end_tsc, bool everybody);
+  // What may be shown of one user in a window that begins then. Only with PtOptions::one_user.
+  OneUser of_user(uint32_t uid, uint64_t begin_tsc);
+  HiddenTimes hidden_times(const OneUser& user) const;
+
+  struct Window {
+    uint64_t begin_tsc = 0;
+    uint64_t end_tsc = 0;
+    bool everybody = false;         // also processes that did not run meanwhile
+    const OneUser* user = nullptr;  // processes of this user alone
+  };
+  // Images, rows and losses of a window.
+  void describe(Snapshot& snapshot, const Window& window);
 
   const ProcessHistory& history() const { return history_; }
 
@@ -45,7 +66,10 @@ class ProcessRecorder {
 
   PerfSystem& system_;
   const SnapshotDirectory& directory_;
+  const bool kernel_is_recorded_;
   Timing timing_;
+  std::optional<ProcessOwners> owners_;
+  std::map<int32_t, uint64_t> last_tsc_;  // of a row, by CPU
   ProcessHistory history_;
   ImageTable images_;
   std::map<int32_t, Fd> jitdumps_;  // by process

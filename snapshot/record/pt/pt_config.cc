@@ -7,6 +7,7 @@ namespace fathom::snapshot {
 namespace {
 
 constexpr uint8_t kWantedMtcPeriod = 3;
+constexpr uint8_t kFinestPsbPeriod = 0;  // 2 KiB: of one user, packets remain or go from one PSB to the next
 constexpr uint8_t kWantedPsbPeriod = 2;  // 8 KiB: parts small enough to decode side by side, under 1 % of the bytes
 
 Error lacks(const std::string& what) {
@@ -89,7 +90,8 @@ void put_cyc(ConfigBuilder& builder, const PtOptions& options) {
 void put_psb(ConfigBuilder& builder, const PtPmu& pmu, const PtOptions& options) {
   if (!options.psb_period && !pmu.offers("psb_cyc")) return;
   builder.need_cap("psb_cyc", "choice of the PSB period");
-  const uint8_t period = options.psb_period.value_or(nearest(pmu.cap_value("psb_periods"), kWantedPsbPeriod));
+  const uint8_t wanted = options.one_user ? kFinestPsbPeriod : kWantedPsbPeriod;
+  const uint8_t period = options.psb_period.value_or(nearest(pmu.cap_value("psb_periods"), wanted));
   builder.check("psb_period", period, "psb_periods");
   builder.set("psb_period", period);
 }

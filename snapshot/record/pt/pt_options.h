@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "snapshot/record/image_rule.h"
 
 namespace fathom::snapshot {
 
@@ -24,6 +25,9 @@ struct PtOptions {
   // Whose: of these processes, with every thread that they have and will have, or, where there is none, of all that
   // runs on the node.
   std::vector<int32_t> pids;
+  // Of all that runs on the node: a snapshot has the programs of one user alone (SnapshotWindow::uid, one_user.h).
+  bool one_user = false;
+  ImageRule images = ImageRule::kAll;
   std::string command;  // how a person would call that; filled in when empty
 
   uint64_t aux_bytes = 16u << 20;               // per CPU; a power of two

@@ -17,6 +17,9 @@ namespace {
 
 // Snapshots of one window at most reach back so far; a little more, because sideband comes later than packets.
 constexpr uint64_t kFoldsPerHistory = 4;
+// How far a row's time may be from the counter's: by the kernel's own conversion, or by a measured one (perf_clock.h).
+constexpr uint64_t kClockMarginNano = 10'000;
+constexpr uint64_t kMeasuredClockMarginNano = 100'000;
 
 std::vector<int32_t> online_cpus(const PerfSystem& system) {
   const auto text = read_small_file(system.path("/sys/devices/system/cpu/online"));
@@ -59,8 +62,9 @@ Result<CpuRingOptions> ring_options(const PtPmu& pmu, const PtConfig& config, co
                         options.aux_record_bytes};
 }
 
-std::string command_of(const PtOptions& options) {
+std::string command_of(const PtOptions& options, std::optional<uint32_t> uid) {
   if (!options.command.empty()) return options.command;
+  if (uid) return "the programs of user " + std::to_string(*uid);
   if (options.pids.empty()) return "the whole node";
   std::string text = "processes";
   for (const int32_t pid : options.pids) text += " " + std::to_string(pid);
@@ -166,9 +170,12 @@ Result<> PtRecorder::drain() {
     processes_.use_timing(timing_);
   }
   for (CpuRing& ring : rings_) {
+    const bool may_have_lost = ring.may_have_lost();
     auto drained = ring.drain([&](std::string_view record) { processes_.record(record, ring.cpu()); });
+    if (may_have_lost || !drained) processes_.doubt(ring.cpu());
     if (outcome) outcome = drained;
   }
+  processes_.drained();
   if (system_.tsc() >= next_fold_tsc_) {
     processes_.fold(horizon());
     next_fold_tsc_ = system_.tsc() + ticks_of(options_.history_nano) / kFoldsPerHistory;
@@ -218,7 +225,7 @@ uint64_t PtRecorder::copy_one(size_t ring, uint64_t begin_tsc, uint64_t room) {
   const WindowCut cut = cut_window(view, begin_tsc, room);
   if (!cut.reaches_back) ++cost_.cpus_cut_short;
   const uint64_t bytes = view.copy(cut.begin, {copy_.get() + cost_.packet_bytes, view.size() - cut.begin});
-  if (bytes > 0) copied_.push_back({ring, cost_.packet_bytes, bytes, cut.first_tsc});
+  if (bytes > 0) copied_.push_back({ring, cost_.packet_bytes, bytes, cut.first_tsc, {{0, bytes}}});
   return bytes;
 }
 
@@ -248,6 +255,8 @@ Result<TakenSnapshot> PtRecorder::take(const SnapshotWindow& window, const Trigg
   const uint64_t going = system_.monotonic_nano();
   cost_.resume_nano = going - copied;
   if (!resumed) return resumed.error();
+  if (options_.one_user != window.uid.has_value())
+    return invalid("a window of one user, exactly where one is recorded");
   (void)drain();  // what is damaged there is counted there
   Snapshot snapshot = describe(reachable, trigger);
   const uint64_t described = system_.monotonic_nano();
@@ -265,20 +274,52 @@ Snapshot PtRecorder::describe(const SnapshotWindow& window, const Trigger& trigg
   snapshot.cpu = cpu_;
   snapshot.timing = timing_;
   snapshot.host = host_name(system_);
-  snapshot.command = command_of(options_);
+  snapshot.command = command_of(options_, window.uid);
   snapshot.taken_unix_nano = static_cast<int64_t>(now_unix_nano());
   snapshot.trigger = trigger;
+  std::optional<OneUser> user;
+  if (window.uid) user.emplace(processes_.of_user(*window.uid, window.begin_tsc));
+  if (user) leave_out_others(*user, snapshot);
   uint64_t oldest = window.begin_tsc;
   for (const Copied& one : copied_) {
     snapshot.streams.push_back({.cpu = rings_[one.ring].cpu(), .pid = -1, .tid = -1, .pieces = {}});
     if (one.first_tsc != 0) oldest = std::min(oldest, one.first_tsc);
   }
-  processes_.describe(snapshot, oldest, stopped_tsc_, !options_.pids.empty());
+  processes_.describe(snapshot, {.begin_tsc = oldest,
+                                 .end_tsc = stopped_tsc_,
+                                 .everybody = !options_.pids.empty(),
+                                 .user = user ? &*user : nullptr});
   add_filters(options_, snapshot);
-  if (cost_.cpus_cut_short > 0)
-    snapshot.losses.push_back({"CPUs whose ring did not reach back to the window's begin", cost_.cpus_cut_short});
-  if (cost_.cpus_offline > 0) snapshot.losses.push_back({"CPUs that were offline", cost_.cpus_offline});
+  append_loss(snapshot, "CPUs whose ring did not reach back to the window's begin", cost_.cpus_cut_short);
+  append_loss(snapshot, "CPUs that were offline", cost_.cpus_offline);
   return snapshot;
+}
+
+// Where the kernel changed it since, as after a suspension, rows before and behind have different clocks.
+bool PtRecorder::is_clock_constant() const {
+  Timing now = timing_;
+  use_conversion(now, rings_.front().conversion());
+  return measured_clock_.has_value() || now == timing_;
+}
+
+void PtRecorder::leave_out_others(const OneUser& user, Snapshot& snapshot) {
+  const HiddenTimes hidden = is_clock_constant() ? processes_.hidden_times(user) : HiddenTimes();
+  const uint64_t margin = ticks_of(measured_clock_ ? kMeasuredClockMarginNano : kClockMarginNano);
+  static const std::vector<HiddenTime> kAlways(1);
+  ShownPackets all;
+  for (Copied& one : copied_) {
+    const auto found = hidden.find(rings_[one.ring].cpu());
+    ShownPackets shown = shown_packets({copy_.get() + one.at, one.bytes},
+                                       found == hidden.end() ? kAlways : found->second, stopped_tsc_, margin);
+    one.shown = std::move(shown.ranges);
+    all.others_bytes += shown.others_bytes;
+    all.unknown_bytes += shown.unknown_bytes;
+  }
+  std::erase_if(copied_, [](const Copied& one) { return one.shown.empty(); });
+  cost_.left_out_bytes = all.others_bytes + all.unknown_bytes;
+  cost_.packet_bytes -= cost_.left_out_bytes;
+  append_loss(snapshot, "bytes of packets left out while another user's process ran", all.others_bytes);
+  append_loss(snapshot, "bytes of packets left out while an unknown user's process may have run", all.unknown_bytes);
 }
 
 Result<SnapshotId> PtRecorder::write(Snapshot snapshot) {
@@ -287,8 +328,11 @@ Result<SnapshotId> PtRecorder::write(Snapshot snapshot) {
   auto writer = SnapshotWriter::begin(Fd(::open(draft->c_str(), O_RDWR | O_CLOEXEC)));
   if (!writer) return writer.error();
   for (size_t stream = 0; stream < copied_.size(); ++stream) {
-    auto written = writer->packets(stream, 0, {copy_.get() + copied_[stream].at, copied_[stream].bytes});
-    if (!written) return written.error();
+    for (const PacketRange& range : copied_[stream].shown) {
+      const uint8_t* bytes = copy_.get() + copied_[stream].at + range.begin;
+      auto written = writer->packets(stream, range.begin, {bytes, range.end - range.begin});
+      if (!written) return written.error();
+    }
   }
   auto id = writer->finish(std::move(snapshot));
   if (!id) return id.error();

@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "snapshot/format/directory.h"
 #include "snapshot/record/pt/cpu_ring.h"
+#include "snapshot/record/pt/one_user.h"
 #include "snapshot/record/pt/perf_clock.h"
 #include "snapshot/record/pt/process_recorder.h"
 #include "snapshot/record/pt/pt_options.h"
@@ -29,6 +30,8 @@ namespace fathom::snapshot {
 struct SnapshotWindow {
   uint64_t begin_tsc = 0;  // 0: as far back as the rings reach
   int32_t cpu = -1;        // where the trigger happened; its ring is stopped first
+  // The user whose programs alone the snapshot has; with PtOptions::one_user, and never without.
+  std::optional<uint32_t> uid = std::nullopt;
 };
 
 // What a snapshot cost. Programs run unrecorded from the stop to the resumption, and are never stopped themselves.
@@ -40,6 +43,7 @@ struct SnapshotCost {
   uint64_t describe_nano = 0;  // draining the sideband, copying images
   uint64_t write_nano = 0;
   uint64_t packet_bytes = 0;
+  uint64_t left_out_bytes = 0;  // packets of the window that were written while others' processes ran, or unknown ones
   uint32_t cpus = 0;
   uint32_t cpus_offline = 0;    // skipped
   uint32_t cpus_cut_short = 0;  // the ring, or the limit of bytes, did not reach back to the window's begin
@@ -60,6 +64,7 @@ class PtRecorder {
   std::vector<pollfd> poll_events() const;
   Result<> drain();
 
+  // kInvalid if the window has a user and PtOptions::one_user was not set, or the other way round.
   Result<TakenSnapshot> take(const SnapshotWindow& window, const Trigger& trigger);
 
   // The first half of take() alone, for the thread that waits for triggers: a second stop does no harm. Between the two
@@ -74,7 +79,7 @@ class PtRecorder {
 
  private:
   PtRecorder(PerfSystem& system, const SnapshotDirectory& directory, const PtOptions& options)
-      : system_(system), directory_(directory), options_(options), processes_(system, directory) {}
+      : system_(system), directory_(directory), options_(options), processes_(system, directory, options) {}
 
   void stop_one(const CpuRing& ring);
 
@@ -83,6 +88,7 @@ class PtRecorder {
     uint64_t at;  // in copy_
     uint64_t bytes;
     uint64_t first_tsc;
+    std::vector<PacketRange> shown;  // of these bytes
   };
 
   Result<> open_rings(const PtPmu& pmu);
@@ -93,6 +99,8 @@ class PtRecorder {
   uint64_t horizon() const;
   uint64_t ticks_of(uint64_t nano) const;
   Snapshot describe(const SnapshotWindow& window, const Trigger& trigger);
+  void leave_out_others(const OneUser& user, Snapshot& snapshot);
+  bool is_clock_constant() const;
   Result<SnapshotId> write(Snapshot snapshot);
 
   PerfSystem& system_;

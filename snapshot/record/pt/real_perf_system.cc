@@ -1,5 +1,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,6 +48,12 @@ class RealPerfSystem final : public PerfSystem {
 };
 
 }  // namespace
+
+std::optional<uint32_t> PerfSystem::owner_of(const std::string& absolute) const {
+  struct stat about {};
+  if (::stat(path(absolute).c_str(), &about) != 0) return std::nullopt;
+  return about.st_uid;
+}
 
 std::unique_ptr<PerfSystem> real_perf_system() {
   return std::make_unique<RealPerfSystem>();

@@ -1,5 +1,6 @@
 #include "snapshot/record/pt/record_ring.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "snapshot/record/pt/obstacles.h"
@@ -17,6 +18,11 @@ Result<RecordRing> RecordRing::map(PerfSystem& system, int event, uint64_t bytes
 
 bool RecordRing::empty() const {
   return __atomic_load_n(&page().data_head, __ATOMIC_ACQUIRE) == tail_;
+}
+
+uint64_t RecordRing::room() const {
+  const uint64_t held = __atomic_load_n(&page().data_head, __ATOMIC_ACQUIRE) - tail_;
+  return ring_bytes_ - std::min(held, ring_bytes_);
 }
 
 std::string_view RecordRing::bytes_at(uint64_t offset, uint64_t bytes) {

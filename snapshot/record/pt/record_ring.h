@@ -24,6 +24,8 @@ class RecordRing {
   // Calls with every record that is there; its bytes live as long as the call.
   Result<> drain(const std::function<void(std::string_view)>& each);
   bool empty() const;
+  // Bytes for records until the next drain().
+  uint64_t room() const;
 
   perf_event_mmap_page& page() const { return *reinterpret_cast<perf_event_mmap_page*>(area_.data()); }
   // The conversion from the time-stamp counter; all zero where the kernel offers none.

@@ -94,7 +94,7 @@ Result<int> wait_for(pid_t command) {
 }  // namespace
 
 Result<int> record_command(const SnapshotDirectory& directory, StepTrigger& trigger, const StepRequest& request) {
-  auto recording = Recording::begin(directory);
+  auto recording = Recording::begin(directory, request.private_images);
   if (!recording) return recording.error();
   (*recording)->snapshot().command = joined(request.command);
   auto command = launch_seized(request.command, {.bind_now = request.bind_now});

@@ -22,7 +22,8 @@ namespace fathom::snapshot::step {
 struct StepRequest {
   std::vector<std::string> command;
   StepLimits limits;
-  bool bind_now = false;  // as in LaunchOptions
+  bool bind_now = false;       // as in LaunchOptions
+  bool private_images = true;  // as in Recording::begin()
   StepObserver observer;
   // Called when the recording is over and its snapshot written, while the command still runs.
   std::function<void(const struct StepOutcome&)> written;

@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "snapshot/format/unkept_images.h"
+#include "snapshot/record/image_rule.h"
 #include "snapshot/record/step/elf_notes.h"
 
 namespace fathom::snapshot::step {
@@ -37,14 +38,14 @@ std::string host_name() {
 
 }  // namespace
 
-Result<std::unique_ptr<Recording>> Recording::begin(const SnapshotDirectory& directory) {
+Result<std::unique_ptr<Recording>> Recording::begin(const SnapshotDirectory& directory, bool private_images) {
   auto draft = directory.draft();
   if (!draft) return draft.error();
   Fd file(::open(draft->c_str(), O_WRONLY | O_CLOEXEC));
   if (!file.open()) return system_error("cannot write " + *draft);
   auto writer = SnapshotWriter::begin(std::move(file));
   if (!writer) return writer.error();
-  std::unique_ptr<Recording> recording(new Recording(directory, *draft, std::move(*writer)));
+  std::unique_ptr<Recording> recording(new Recording(directory, *draft, std::move(*writer), private_images));
   recording->snapshot_.engine = Engine::kStep;
   recording->snapshot_.host = host_name();
   return recording;
@@ -109,9 +110,13 @@ uint32_t Recording::add_flat_image(const std::string& name, std::string bytes) {
 Result<> Recording::store_images() {
   for (size_t i = 0; i < contents_.size(); i++) {
     const Content& content = contents_[i];
+    Image& image = snapshot_.images[i];
+    if (content.file.open() && !private_images_ && !everybody_may_read(content.file.get())) {
+      image.missing = kPrivateImage;
+      continue;
+    }
     auto stored = content.file.open() ? directory_.add_image_file("/proc/self/fd/" + std::to_string(content.file.get()))
                                       : directory_.add_image_bytes(content.bytes);
-    Image& image = snapshot_.images[i];
     if (!stored) {
       image.missing = why_not_kept(stored.error());
       continue;

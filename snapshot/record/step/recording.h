@@ -25,7 +25,8 @@ namespace fathom::snapshot::step {
 
 class Recording {
  public:
-  static Result<std::unique_ptr<Recording>> begin(const SnapshotDirectory& directory);
+  // `private_images`: copies files too that not everybody may read, by their mode.
+  static Result<std::unique_ptr<Recording>> begin(const SnapshotDirectory& directory, bool private_images = true);
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   ~Recording();
@@ -51,13 +52,14 @@ class Recording {
   Result<SnapshotId> finish();
 
  private:
-  Recording(const SnapshotDirectory& directory, std::string draft, SnapshotWriter writer)
-      : directory_(directory), draft_(std::move(draft)), writer_(std::move(writer)) {}
+  Recording(const SnapshotDirectory& directory, std::string draft, SnapshotWriter writer, bool private_images)
+      : directory_(directory), draft_(std::move(draft)), writer_(std::move(writer)), private_images_(private_images) {}
   Result<> store_images();
 
   SnapshotDirectory directory_;
   std::string draft_;
   SnapshotWriter writer_;
+  bool private_images_;
   TscClock clock_;
   Snapshot snapshot_;
   std::vector<uint64_t> stream_bytes_;

@@ -64,6 +64,9 @@ ScriptedPerf::ScriptedPerf() {
   put_file("/proc/sys/kernel/perf_event_paranoid", "2\n");
   put_file("/proc/sys/kernel/perf_event_mlock_kb", "516\n");
   put_file("/proc/sys/kernel/hostname", "scripted\n");
+  put_file("/proc/self/uid_map", "         0          0 4294967295\n");
+  std::filesystem::create_directory(path("/proc/self/ns"));
+  std::filesystem::create_symlink("pid:[4026531836]", path("/proc/self/ns/pid"));
   put_file("/sys/devices/system/cpu/online", "0-1\n");
 }
 
@@ -80,6 +83,19 @@ void ScriptedPerf::put_file(const std::string& absolute, std::string_view conten
 
 void ScriptedPerf::remove_file(const std::string& absolute) {
   std::filesystem::remove_all(path(absolute));
+}
+
+void ScriptedPerf::set_owner(int32_t pid, uint32_t uid, uint32_t effective) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  std::string ids = "Name:\tx\nUid:\t" + std::to_string(uid);
+  for (int i = 0; i < 3; ++i) ids += "\t" + std::to_string(effective);
+  put_file(process + "/status", ids + "\nGid:\t7\t7\t7\t7\n");
+  owners_[process] = effective;
+}
+
+std::optional<uint32_t> ScriptedPerf::owner_of(const std::string& absolute) const {
+  const auto found = owners_.find(absolute);
+  return found != owners_.end() ? std::optional(found->second) : PerfSystem::owner_of(absolute);
 }
 
 void ScriptedPerf::use_real_processes() {

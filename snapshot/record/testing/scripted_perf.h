@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,9 @@ class ScriptedPerf final : public PerfSystem {
 
   void put_file(const std::string& absolute, std::string_view content);
   void remove_file(const std::string& absolute);
+  // A process's user, as /proc tells; the other ids may differ from the real one, as of a program with set-user-ID.
+  void set_owner(int32_t pid, uint32_t uid) { set_owner(pid, uid, uid); }
+  void set_owner(int32_t pid, uint32_t uid, uint32_t effective);
   // The next calls of open() for this type and CPU (-1: any) fail.
   void refuse_open(uint32_t type, int32_t cpu, int error) { refused_[{type, cpu}] = error; }
   void refuse_map(int error) { refused_map_ = error; }
@@ -77,6 +81,7 @@ class ScriptedPerf final : public PerfSystem {
   uint64_t monotonic_nano() override { return now += 10; }
   void sleep(uint64_t duration_nano) override { now += duration_nano; }
   std::string path(std::string_view absolute) const override { return root_ + std::string(absolute); }
+  std::optional<uint32_t> owner_of(const std::string& absolute) const override;
 
  private:
   static constexpr int kFirstEvent = 10'000;
@@ -91,6 +96,7 @@ class ScriptedPerf final : public PerfSystem {
   std::map<std::pair<uint32_t, int32_t>, int> refused_;
   int refused_map_ = 0;
   std::vector<int32_t> offline_;
+  std::map<std::string, uint32_t> owners_;  // by path
   std::function<void(int32_t)> on_enable_;
   std::function<void(int32_t)> on_watch_;
   std::vector<std::string> calls_;
