@@ -44,8 +44,10 @@ void AgentSession::end_for(const std::optional<Breach>& breach) {
 void AgentSession::take(ingest::CaptureBegin& begin) {
   context_->nodes->heard(stream_);
   const bool content_is_stored = begin.content_is_stored;
+  const std::string refusal =
+      context_->redaction ? context_->redaction->why_rejected(begin.redaction_fingerprint, node_id_) : std::string();
   const store::CaptureInfo info = capture_info(std::move(begin), node_id_, host_name_);
-  SessionCaptures::Begun begun = captures()->begin(info, content_is_stored);
+  SessionCaptures::Begun begun = captures()->begin(info, content_is_stored, refusal);
   // Not of those that are refused: they cost an agent nothing, and what listens has bounds.
   if (begun.is_under_way && context_->answers) context_->answers->capture_begins(node_id_, info);
   end_for(begun.breach);
@@ -85,6 +87,18 @@ void AgentSession::be_asked(uint64_t period_nano) {
     gone = ended_;
   }
   if (gone) context_->streams->detach(stream_, context_->answers.get());
+}
+
+// As be_asked(): the stream may end at any moment.
+void AgentSession::send_redaction_rules() {
+  context_->redaction->attach(stream_, wire_);
+  bool gone = false;
+  {
+    std::lock_guard lock(mutex_);
+    takes_redaction_rules_ = true;
+    gone = ended_;
+  }
+  if (gone) context_->redaction->detach(stream_);
 }
 
 // False: it is no message that may go missing.
