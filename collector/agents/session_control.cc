@@ -44,10 +44,10 @@ void AgentSession::end_for(const std::optional<Breach>& breach) {
 void AgentSession::take(ingest::CaptureBegin& begin) {
   context_->nodes->heard(stream_);
   const bool content_is_stored = begin.content_is_stored;
-  const std::string refusal =
+  const std::string rejection =
       context_->redaction ? context_->redaction->why_rejected(begin.redaction_fingerprint, node_id_) : std::string();
   const store::CaptureInfo info = capture_info(std::move(begin), node_id_, host_name_);
-  SessionCaptures::Begun begun = captures()->begin(info, content_is_stored, refusal);
+  SessionCaptures::Begun begun = captures()->begin(info, content_is_stored, rejection);
   // Not of those that are refused: they cost an agent nothing, and what listens has bounds.
   if (begun.is_under_way && context_->answers) context_->answers->capture_begins(node_id_, info);
   end_for(begun.breach);
