@@ -9,6 +9,7 @@ set(FATHOM_MAY_INCLUDE_base "")
 set(FATHOM_MAY_INCLUDE_proto "")
 set(FATHOM_MAY_INCLUDE_ingest base proto)  # the words of the agents' stream, for both of its sides
 set(FATHOM_MAY_INCLUDE_net base)
+set(FATHOM_MAY_INCLUDE_redact base)  # what of spans and captures must not be stored: for agents and the server
 set(FATHOM_MAY_INCLUDE_capture base)  # what an agent writes and the server's queries read: the content of a capture
 set(FATHOM_MAY_INCLUDE_snapshot/format base)  # what a recorder writes and a decoder reads
 set(FATHOM_MAY_INCLUDE_snapshot/source base)  # lines of source files, for whoever shows them
@@ -19,31 +20,31 @@ set(FATHOM_MAY_INCLUDE_snapshot/decode base snapshot/format snapshot/symbols)
 set(FATHOM_MAY_INCLUDE_snapshot/analyze base net snapshot/format snapshot/source snapshot/symbols snapshot/decode)
 set(FATHOM_MAY_INCLUDE_snapshot/view base net snapshot/format snapshot/symbols snapshot/decode snapshot/analyze)
 set(FATHOM_MAY_INCLUDE_store base proto)
-set(FATHOM_MAY_INCLUDE_collector base proto ingest net store)
+set(FATHOM_MAY_INCLUDE_collector base proto ingest net redact store)
 # What people sent of snapshots is listed, checked and served by what its file says; decoding is fathom-worker's.
 set(FATHOM_MAY_INCLUDE_query base proto ingest net store capture snapshot/format snapshot/source)
 set(FATHOM_MAY_INCLUDE_cli base proto net)
 set(FATHOM_MAY_INCLUDE_client base)  # headers only: a traced program links no library of ours but this one
 # The agent cuts snapshots of its node (snapshot/record), and carries their files (snapshot/format).
-set(FATHOM_MAY_INCLUDE_node-agent base proto ingest net capture snapshot/format snapshot/record)
-set(FATHOM_MAY_INCLUDE_apps base proto ingest net capture store collector query cli node-agent
+set(FATHOM_MAY_INCLUDE_node-agent base proto ingest net redact capture snapshot/format snapshot/record)
+set(FATHOM_MAY_INCLUDE_apps base proto ingest net redact capture store collector query cli node-agent
     snapshot/format snapshot/source snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze snapshot/view)
 set(FATHOM_MAY_INCLUDE_bench base proto net capture
     snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze)  # black-box clients: they know the wire, not the server's insides
-set(FATHOM_MAY_INCLUDE_tests base proto ingest net capture store collector query cli node-agent
+set(FATHOM_MAY_INCLUDE_tests base proto ingest net redact capture store collector query cli node-agent
     snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze snapshot/view)
 # A folder of another folder: all that may be seen of it. The span pool's layout is compiled by both of its sides.
 set(FATHOM_MAY_INCLUDE_PART_node-agent client/pool)
 set(FATHOM_MAY_INCLUDE_PART_snapshot/record client/pool)  # the stepper sees a program's open spans from outside
 set(FATHOM_MAY_INCLUDE_PART_bench client/testing client/programs client/pool)  # the program that it starts, gives memory back, fills
 set(FATHOM_MAY_INCLUDE_PART_tests client/pool client/programs)  # what those wrote who were killed, and the pages that say so
-set(FATHOM_FOLDERS base proto ingest net capture store collector query cli apps bench tests client node-agent snapshot)
+set(FATHOM_FOLDERS base proto ingest net redact capture store collector query cli apps bench tests client node-agent snapshot)
 # Folders whose own folders are the modules: snapshot/decode is one, snapshot is none.
 set(FATHOM_FOLDERS_OF_MODULES snapshot)
 
 # System headers that only these folders may include: "prefix=folders", a pattern of their beginnings.
 set(FATHOM_FENCES "rocksdb/=store" "intel-pt.h=snapshot/" "Zydis/=snapshot/" "elfutils/=snapshot/"
-    "linux/perf_event.h=node-agent|snapshot/record|snapshot/import|snapshot/format" "bpf/=node-agent")
+    "linux/perf_event.h=node-agent|snapshot/record|snapshot/import|snapshot/format" "bpf/=node-agent" "re2/=redact")
 
 function(fathom_check_includes folder)
   set(allowed ${folder} ${FATHOM_MAY_INCLUDE_${folder}})

@@ -1,10 +1,11 @@
 #include "store/span.h"
 
 #include <bit>
-#include <charconv>
 #include <string>
 
 #include <boost/beast/core/detail/base64.hpp>
+
+#include "base/number_text.h"
 
 namespace fathom::store {
 
@@ -47,13 +48,6 @@ double ValueView::as_double() const {
 }
 
 namespace {
-
-template <typename T>
-std::string number_text(T value) {
-  char buffer[40];
-  auto end = std::to_chars(buffer, buffer + sizeof buffer, value);
-  return std::string(buffer, end.ptr);
-}
 
 std::string base64_text(std::string_view bytes) {
   namespace base64 = boost::beast::detail::base64;
