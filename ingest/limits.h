@@ -34,7 +34,7 @@ inline constexpr size_t kMostTracepoints = 20'000;
 
 // Of RedactionRules: servers refuse a configuration with more, and agents apply none of a message that has more.
 inline constexpr size_t kMostRedactionRules = 1000;
-inline constexpr size_t kMostRedactionBytes = 256 << 10;  // of all rules
+inline constexpr size_t kMostRedactionBytes = 512 << 10;  // of all rules
 inline constexpr size_t kMostRedactionKeyBytes = 1024;
 inline constexpr size_t kMostFingerprintBytes = 64;
 
