@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "ingest/collector_messages.h"
+#include "ingest/limits.h"
 
 namespace fathom::collector {
 
@@ -28,8 +29,9 @@ void AgentRedaction::list_metrics() {
   unredacted_captures();
 }
 
-void AgentRedaction::set(ingest::RedactionRules rules) {
+void AgentRedaction::set(ingest::RedactionRules rules, std::shared_ptr<const Redactor> redactor) {
   std::lock_guard lock(mutex_);
+  redactor_ = std::move(redactor);
   if (rules == rules_) return;
   rules_ = std::move(rules);
   const std::string message = encode(rules_);
@@ -47,6 +49,35 @@ void AgentRedaction::attach(uint64_t stream, std::weak_ptr<SessionWire> wire) {
 void AgentRedaction::detach(uint64_t stream) {
   std::lock_guard lock(mutex_);
   wires_.erase(stream);
+}
+
+std::shared_ptr<const Redactor> AgentRedaction::redactor() {
+  std::lock_guard lock(mutex_);
+  return redactor_;
+}
+
+std::string AgentRedaction::service(std::string name) {
+  const auto rules = redactor();
+  if (!rules) return name;
+  RedactCounts counts{};
+  std::string changed;
+  switch (rules->attribute("service.name", RedactValue::of_text(name), ingest::kMostNameBytes, changed, counts)) {
+    case RedactOutcome::kKept:
+      return name;
+    case RedactOutcome::kDropped:
+      return "";
+    case RedactOutcome::kChanged:
+      break;
+  }
+  return changed;
+}
+
+std::string AgentRedaction::operation(std::string name) {
+  const auto rules = redactor();
+  RedactCounts counts{};
+  std::string changed;
+  const bool is_kept = !rules || rules->text(name, ingest::kMostNameBytes, changed, counts) == RedactOutcome::kKept;
+  return is_kept ? name : changed;
 }
 
 std::string AgentRedaction::why_rejected(std::string_view fingerprint, const ingest::NodeId& node) {

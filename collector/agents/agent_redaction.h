@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "collector/agents/session_wire.h"
 #include "ingest/control.h"
+#include "redact/redactor.h"
 
 namespace fathom::collector {
 
@@ -26,17 +27,24 @@ class AgentRedaction {
   static void list_metrics();  // at 0, before anything happens
 
   // Rules for captures that are encoded from now on; sent to all agents if they differ from the current rules.
-  void set(ingest::RedactionRules rules);
+  // `redactor`: the same rules, for service() and operation(); null: no rules.
+  void set(ingest::RedactionRules rules, std::shared_ptr<const Redactor> redactor = nullptr);
   // An agent that applies rules; `stream` is the registry's number. Sends the current rules, also if there are none:
   // the agent may have those of an earlier stream.
   void attach(uint64_t stream, std::weak_ptr<SessionWire> wire);
   void detach(uint64_t stream);
+  // Names that an agent sends beside spans and captures, which an older agent does not redact.
+  std::string service(std::string name);
+  std::string operation(std::string name);
   // Why a capture with this fingerprint is permanently rejected; empty: it is accepted. Counts and logs rejections.
   std::string why_rejected(std::string_view fingerprint, const ingest::NodeId& node);
 
  private:
+  std::shared_ptr<const Redactor> redactor();
+
   std::mutex mutex_;  // held while rules are sent, so that no older rules follow newer ones
   ingest::RedactionRules rules_;
+  std::shared_ptr<const Redactor> redactor_;
   std::map<uint64_t, std::weak_ptr<SessionWire>> wires_;
   LogPace pace_{kNanosPerMinute};
 };

@@ -58,13 +58,22 @@ void AgentSession::take(const ingest::CapturePart& part) {
 }
 
 void AgentSession::take(ingest::SlowTrace& trace) {
-  if (context_->answers) context_->answers->slow_trace(node_id_, std::move(trace));
+  if (!context_->answers) return;
+  // Requests for captures on other nodes give it as their reason.
+  if (context_->redaction) trace.operation = context_->redaction->operation(std::move(trace.operation));
+  context_->answers->slow_trace(node_id_, std::move(trace));
 }
 
 void AgentSession::take(ingest::SkippedCaptures& skipped) {
   context_->nodes->heard(stream_);
   std::vector<store::SkippedCapture> all;
-  for (ingest::SkippedCapture& one : skipped) all.push_back(skipped_capture(std::move(one), node_id_, host_name_));
+  for (ingest::SkippedCapture& one : skipped) {
+    if (context_->redaction) {
+      one.service = context_->redaction->service(std::move(one.service));
+      one.operation = context_->redaction->operation(std::move(one.operation));
+    }
+    all.push_back(skipped_capture(std::move(one), node_id_, host_name_));
+  }
   captures()->skipped(std::move(all));
 }
 

@@ -1,5 +1,6 @@
 #include "node-agent/otlp/span_redactor.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -44,6 +45,7 @@ void count_dropped(pool::ItemTag tag, pool::SpanRecord& head) {
 SpanRecordView SpanRedactor::redacted(const SpanRecordView& span) {
   SpanRecordView result = span;
   items_.clear();
+  is_full_ = false;
   name_ = rules_->text(span.name);
   name_.resize(std::min<size_t>(name_.size(), pool::kMostRecordBytes / 2));
   ItemReader reader(span.items);
@@ -60,7 +62,7 @@ void SpanRedactor::redact(const Item& item, pool::SpanRecord& head) {
     case pool::ItemTag::kAttribute:
     case pool::ItemTag::kDetail:
       return redact_attribute(item, head);
-    case pool::ItemTag::kEvent:  // the key is the event's name,
+    case pool::ItemTag::kEvent:   // the key is the event's name,
     case pool::ItemTag::kLink: {  // or the link's trace state
       const std::string key = rules_->text(item.key);
       return append({item.tag, item.type, key, item.value}, head);
@@ -84,7 +86,9 @@ void SpanRedactor::redact_attribute(const Item& item, pool::SpanRecord& head) {
 void SpanRedactor::append(const Item& item, pool::SpanRecord& head) {
   pool::ItemHead item_head{};
   const size_t bytes = sizeof item_head + item.key.size() + item.value.size();
-  if (sizeof head + name_.size() + items_.size() + bytes > pool::kMostRecordBytes) return count_dropped(item.tag, head);
+  // Nor what follows: an attribute of an event would become one of the event before.
+  is_full_ = is_full_ || sizeof head + name_.size() + items_.size() + bytes > pool::kMostRecordBytes;
+  if (is_full_) return count_dropped(item.tag, head);
   item_head.tag = static_cast<uint8_t>(item.tag);
   item_head.type = static_cast<uint8_t>(item.type);
   item_head.key_bytes = static_cast<uint16_t>(item.key.size());

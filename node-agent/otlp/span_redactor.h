@@ -4,7 +4,7 @@
 // neither OTLP nor captures. Names, status messages, names of events and trace states are redacted by value rules,
 // attributes of spans, events and links also by key rules. Thread safety: none, belongs to the agent's loop. Ownership:
 // a redacted record points into the redactor, until the next call. Errors: none. Bounds: a redacted record has at most
-// kMostRecordBytes; what no longer fits is left out, and counted as dropped attributes, events or links of the span.
+// kMostRecordBytes; what follows is left out, and counted as dropped attributes, events or links of the span.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,8 @@ class SpanRedactor {
   std::shared_ptr<const Redaction> rules_;
   std::string name_;
   std::string items_;
-  std::string value_;  // of the current item
+  std::string value_;     // of the current item
+  bool is_full_ = false;  // the record had no room for an item
 };
 
 // The records of a pool's resource, redacted.

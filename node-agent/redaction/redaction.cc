@@ -48,8 +48,9 @@ bool Redaction::has_value_rules() const {
 }
 
 std::optional<RedactAction> Redaction::key_action(std::string_view key) const {
-  std::optional<RedactAction> action = own_ ? own_->key_action(key) : std::nullopt;
-  return action || !server_ ? action : server_->key_action(key);
+  const std::optional<RedactAction> own = own_ ? own_->key_action(key) : std::nullopt;
+  const std::optional<RedactAction> server = server_ ? server_->key_action(key) : std::nullopt;
+  return !own || server == RedactAction::kDrop ? server : own;
 }
 
 RedactOutcome Redaction::attribute(std::string_view key, const RedactValue& value, std::string& out) const {
@@ -73,7 +74,8 @@ std::string Redaction::text(std::string_view text) const {
   std::string result(text);
   for (const Redactor* redactor : {own_.get(), server_.get()}) {
     std::string changed;
-    if (redactor == nullptr || redactor->text(result, kRedactedBytes, changed, counts) == RedactOutcome::kKept) continue;
+    if (redactor == nullptr || redactor->text(result, kRedactedBytes, changed, counts) == RedactOutcome::kKept)
+      continue;
     result = std::move(changed);
   }
   count(counts);

@@ -29,7 +29,7 @@ class Redaction {
   // Returned to the server with each capture; empty: no rules of a server were applied.
   const std::string& server_fingerprint() const { return server_fingerprint_; }
 
-  // The action of the first key rule that matches.
+  // The action of the first key rule that matches; kDrop if either side's is.
   std::optional<RedactAction> key_action(std::string_view key) const;
   // By key and value. `out`: the result if kChanged. `out` must not be what `value` refers to.
   RedactOutcome attribute(std::string_view key, const RedactValue& value, std::string& out) const;
