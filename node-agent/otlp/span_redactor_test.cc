@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "node-agent/otlp/pool_resource.h"
 #include "node-agent/otlp/span_encoder.h"
 #include "node-agent/testing/redaction_rules.h"
 #include "node-agent/testing/scripted_pool.h"
