@@ -37,7 +37,7 @@ inline bool is_utf8(std::string_view text) {
 // The first `size` bytes of repaired text, or a little more: text that a limit cuts anyway need not be repaired whole.
 std::string repair_utf8(std::string_view text, size_t size);
 inline std::string repair_utf8(std::string_view text) {
-  return repair_utf8(text, text.size());
+  return repair_utf8(text, 3 * text.size());  // a byte becomes three at most
 }
 // At most `size` bytes of the front, without the part of a character that such a cut would leave.
 std::string_view whole_characters(std::string_view text, size_t size);

@@ -39,5 +39,9 @@ TEST(Utf8, WritesCodePoints) {
   EXPECT_EQ(out, "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
 }
 
+TEST(Utf8, RepairsAllOfAText) {
+  EXPECT_EQ(repair_utf8("\xff\xff end"), "\xef\xbf\xbd\xef\xbf\xbd end");
+}
+
 }  // namespace
 }  // namespace fathom

@@ -3,6 +3,7 @@
 #include "cli/agent_program_flags.h"
 #include "cli/filter_flags.h"
 #include "cli/query_token.h"
+#include "cli/redact_flags.h"
 
 namespace fathom::cli {
 
@@ -91,6 +92,8 @@ std::vector<Flag> server_flags() {
           {"--links-per-span", "N", "more are dropped, and counted", "1024"},
           {"--bytes-per-value", "SIZE", "longer attribute values are cut, and flagged", "16KiB"},
           {"--bytes-per-name", "SIZE", "longer names and keys are cut, and counted", "1KiB"},
+          redact_flag(),
+          redact_key_file_flag("data directory"),
           {"--operations-per-service", "N", "that have spans stored; the rest become the operation __other__", "1000"},
           {"--services", "N", "that have spans stored; the rest become the service __other__", "10000"},
           {"--catalogue-memory", "SIZE", "for names of operations and services; the rest become __other__", "64MiB"},

@@ -20,7 +20,8 @@ namespace {
 static_assert(kLeastBudgetBytes >= 5 * ingest::kBatchBytesBeforeWelcome);
 
 IngestOptions ingest_options(const CollectorOptions& options) {
-  return {options.max_request_bytes, options.budget_bytes, options.retry_delay_nano, options.limits, options.observer};
+  return {options.max_request_bytes, options.budget_bytes, options.retry_delay_nano, options.limits,
+          options.observer,          options.redactor};
 }
 
 // Over the wire twice and decoded four times, a batch of half of it fits the budget; so many are four of it.

@@ -20,6 +20,7 @@
 #include "collector/snapshot_sink.h"
 #include "collector/span_observer.h"
 #include "net/listener_security.h"
+#include "redact/redactor.h"
 #include "store/batch.h"
 #include "store/capture_store.h"
 #include "store/span_store.h"
@@ -64,7 +65,8 @@ struct CollectorOptions {
   net::ListenerSecurity security;  // of every listener
   std::string cors_allow_origin;   // "*" or one origin, for browsers' SDKs; empty: no CORS headers
   store::BatchLimits limits;
-  std::shared_ptr<SpanObserver> observer;  // sees every span that is taken in; may be none
+  std::shared_ptr<SpanObserver> observer;    // sees every span that is taken in; may be none
+  std::shared_ptr<const Redactor> redactor;  // applied to all spans first; null: nothing is redacted
 };
 
 struct CollectorAddresses {
@@ -79,8 +81,8 @@ class Collector {
   ~Collector();  // stop(0)
 
   Result<CollectorAddresses> start();
-  // Takes max_request_bytes, budget_bytes and limits of `options`, for requests to come. Of a budget that has no room
-  // for the batches that agents were told they may make the log says so, and the least that has is taken.
+  // Takes max_request_bytes, budget_bytes, limits and redactor of `options`, for requests to come. Of a budget that has
+  // no room for the batches that agents were told they may make the log says so, and the least that has is taken.
   void set_limits(const CollectorOptions& options);
   // Takes no more requests, lets those under way be answered for `grace_nano`, and cuts off the rest. Idempotent.
   void stop(uint64_t grace_nano);

@@ -49,11 +49,12 @@ void Ingest::set_limits(const IngestOptions& options) {
   options_.max_request_bytes = options.max_request_bytes;
   options_.budget_bytes = options.budget_bytes;
   options_.limits = options.limits;
+  options_.redactor = options.redactor;
 }
 
-store::BatchLimits Ingest::limits() const {
+Ingest::DecodingRules Ingest::decoding_rules() const {
   std::lock_guard lock(limits_mutex_);
-  return options_.limits;
+  return {options_.limits, options_.redactor};
 }
 
 Result<> Ingest::take(Reservation& reservation, uint64_t bytes) {
@@ -83,7 +84,9 @@ Answer Ingest::answer(const Error& error) const {
 
 Result<Decoded> Ingest::decode(Encoding encoding, std::string_view body, const Stamp& stamp, Reservation& decoded) {
   GrowMemory grow = [&](uint64_t bytes) { return take(decoded, bytes); };
-  return encoding == Encoding::kJson ? decode_json(body, limits(), grow) : decode_protobuf(body, limits(), grow, stamp);
+  const DecodingRules rules = decoding_rules();
+  if (encoding == Encoding::kJson) return decode_json(body, rules.limits, grow, rules.redactor.get());
+  return decode_protobuf(body, rules.limits, grow, stamp, rules.redactor.get());
 }
 
 void Ingest::submit(Transport transport, Encoding encoding, std::string_view body, Reservation wire, Done done,

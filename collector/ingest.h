@@ -18,6 +18,7 @@
 #include "collector/answer.h"
 #include "collector/ingest_metrics.h"
 #include "collector/span_observer.h"
+#include "redact/redactor.h"
 #include "store/span_store.h"
 
 namespace fathom::collector {
@@ -27,7 +28,8 @@ struct IngestOptions {
   Settable<uint64_t> budget_bytes = 160ull << 20;
   uint64_t retry_delay_nano = 1'000'000'000;
   store::BatchLimits limits;
-  std::shared_ptr<SpanObserver> observer;  // sees what is handed to the store; may be none
+  std::shared_ptr<SpanObserver> observer;    // sees what is handed to the store; may be none
+  std::shared_ptr<const Redactor> redactor;  // of every request, whatever brought it; null: nothing is redacted
 };
 
 class Ingest : public std::enable_shared_from_this<Ingest> {
@@ -53,7 +55,7 @@ class Ingest : public std::enable_shared_from_this<Ingest> {
   Answer answer(const Error& error) const;
   // Counts a request that was answered without submit().
   void refused(Transport transport, Verdict verdict) { metrics_.answered(transport, verdict); }
-  // Takes max_request_bytes, budget_bytes and limits of `options`, from then on; the rest stays.
+  // Takes max_request_bytes, budget_bytes, limits and redactor of `options`, from then on; the rest stays.
   void set_limits(const IngestOptions& options);
   IngestMetrics& metrics() { return metrics_; }
   const IngestOptions& options() const { return options_; }
@@ -68,7 +70,11 @@ class Ingest : public std::enable_shared_from_this<Ingest> {
   Answer outcome(const Pending& pending) const;
   static std::string why_rejected(const Pending& pending);
 
-  store::BatchLimits limits() const;
+  struct DecodingRules {
+    store::BatchLimits limits;
+    std::shared_ptr<const Redactor> redactor;
+  };
+  DecodingRules decoding_rules() const;
 
   IngestOptions options_;  // constant but for what set_limits() changes
   mutable std::mutex limits_mutex_;

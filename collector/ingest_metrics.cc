@@ -60,6 +60,10 @@ IngestMetrics::IngestMetrics() {
   for (size_t r = 0; r < kRejections; ++r) rejections_[r] = rejected_spans(rejection_label(static_cast<Rejection>(r)));
   for (size_t l = 0; l < kLosses; ++l) losses_[l] = loss_counter(static_cast<Loss>(l));
   for (size_t o = 0; o < kOddities; ++o) oddities_[o] = odd_spans(oddity_label(static_cast<Oddity>(o)));
+  for (size_t a = 0; a < kRedactActions; ++a) {
+    redacted_[a] = &counter("fathom_redacted_total", "Values and texts that redaction rules changed or removed",
+                            label("action", redact_action_name(static_cast<RedactAction>(a))));
+  }
   // The store's builder adds to these; they are listed before it first does.
   for (std::string_view limit : {"bytes_per_value", "bytes_per_name"}) limited(limit);
   rejected_by_store_ = rejected_spans("store");
@@ -76,6 +80,9 @@ void IngestMetrics::account(const Decoded& decoded) {
   }
   for (size_t i = 0; i < kOddities; ++i) {
     if (decoded.oddities[i] > 0) oddities_[i]->add(decoded.oddities[i]);
+  }
+  for (size_t i = 0; i < kRedactActions; ++i) {
+    if (decoded.redacted[i] > 0) redacted_[i]->add(decoded.redacted[i]);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "base/metrics.h"
 #include "collector/answer.h"
 #include "collector/otlp/decoded.h"
+#include "redact/rule.h"
 
 namespace fathom::collector {
 
@@ -41,6 +42,7 @@ class IngestMetrics {
   std::array<Counter*, kRejections> rejections_;
   std::array<Counter*, kLosses> losses_;
   std::array<Counter*, kOddities> oddities_;
+  std::array<Counter*, kRedactActions> redacted_;
   Counter* rejected_by_store_;
   Counter* cut_off_;
   Gauge* budget_used_;

@@ -177,10 +177,10 @@ TEST(Redactor, WritesHardlyMoreThanTheRoom) {
 
 TEST(Redactor, RefusesExpressionsThatRe2DoesNot) {
   EXPECT_EQ(redactor_fault("mask value a(b"),
-            "redact: 'mask value a(b', column 12: missing ): a(b; the syntax is that of RE2 (no backreferences, no "
+            "--redact: 'mask value a(b', column 12: missing ): a(b; the syntax is that of RE2 (no backreferences, no "
             "lookaround)");
   EXPECT_EQ(redactor_fault("mask value abc(?=x)"),
-            "redact: 'mask value abc(?=x)', column 15: invalid perl operator: (?=; the syntax is that of RE2 (no "
+            "--redact: 'mask value abc(?=x)', column 15: invalid perl operator: (?=; the syntax is that of RE2 (no "
             "backreferences, no lookaround)");
   EXPECT_NE(redactor_fault("mask value [0-9]*").find("column 12: the regular expression matches the empty text"),
             std::string::npos);

@@ -77,7 +77,7 @@ std::string_view redact_action_name(RedactAction action) {
 
 Error redact_rule_error(std::string_view text, size_t at, const std::string& reason) {
   const bool is_long = text.size() > kMostShownRuleBytes;
-  return invalid("redact: '" + std::string(text.substr(0, kMostShownRuleBytes)) + (is_long ? "..." : "") +
+  return invalid("--redact: '" + std::string(text.substr(0, kMostShownRuleBytes)) + (is_long ? "..." : "") +
                  "', column " + std::to_string(at + 1) + ": " + reason);
 }
 
@@ -112,7 +112,8 @@ Result<RedactRule> parse_redact_rule(std::string_view text) {
 
 Result<std::vector<RedactRule>> parse_redact_rules(std::span<const std::string> texts) {
   if (texts.size() > kMostRedactRules) {
-    return invalid("redact: there are " + std::to_string(texts.size()) + " rules; " + std::to_string(kMostRedactRules) +
+    return invalid("--redact: there are " + std::to_string(texts.size()) + " rules; " +
+                   std::to_string(kMostRedactRules) +
                    " are allowed; join keys by patterns (*) and regular expressions by '|'");
   }
   std::vector<RedactRule> rules;

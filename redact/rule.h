@@ -39,7 +39,7 @@ Result<std::vector<RedactRule>> parse_redact_rules(std::span<const std::string> 
 // Whether a rule needs a secret key.
 bool has_hash_rule(std::span<const RedactRule> rules);
 
-// "redact: 'hide key user.id', column 1: ...".
+// "--redact: 'hide key user.id', column 1: ...": begins with the flag, for cli::ConfigFile::located().
 Error redact_rule_error(std::string_view text, size_t at, const std::string& reason);
 
 }  // namespace fathom

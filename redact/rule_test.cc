@@ -29,17 +29,17 @@ TEST(RedactRule, IsAnActionATargetAndAPattern) {
 
 TEST(RedactRule, SaysWhereItIsWrongAndWhatWouldBeRight) {
   EXPECT_EQ(rule_fault("hide key user.id"),
-            "redact: 'hide key user.id', column 1: 'hide' is no action; a rule is ACTION key PATTERN or ACTION value "
+            "--redact: 'hide key user.id', column 1: 'hide' is no action; a rule is ACTION key PATTERN or ACTION value "
             "REGEX, where ACTION is drop, hash or mask");
   EXPECT_EQ(
       rule_fault("hash user.id"),
-      "redact: 'hash user.id', column 6: expected 'key' or 'value', found 'user.id'; for example: hash key user.id");
+      "--redact: 'hash user.id', column 6: expected 'key' or 'value', found 'user.id'; for example: hash key user.id");
   EXPECT_EQ(rule_fault("mask key"),
-            "redact: 'mask key', column 9: the pattern of the key is missing; for example: http.request.header.*");
+            "--redact: 'mask key', column 9: the pattern of the key is missing; for example: http.request.header.*");
   EXPECT_EQ(rule_fault("mask value "),
-            "redact: 'mask value', column 11: the regular expression is missing; for example: [0-9]{13,19}");
+            "--redact: 'mask value', column 11: the regular expression is missing; for example: [0-9]{13,19}");
   EXPECT_EQ(rule_fault("mask key user.id session.id"),
-            "redact: 'mask key user.id session.id', column 18: 'session.id' follows the pattern; write one rule per "
+            "--redact: 'mask key user.id session.id', column 18: 'session.id' follows the pattern; write one rule per "
             "pattern, and '?' for a blank within a key");
   EXPECT_NE(rule_fault(""), "");
 }

@@ -27,13 +27,27 @@ namespace fathom {
 namespace {
 
 // What Server::reload() takes, and the log's level.
-const std::vector<std::string> kReloadable = {"log-level",          "retention-age",          "retention-size",
-                                              "retention-captures", "retention-snapshots",    "reserve-disk",
-                                              "max-request-bytes",  "ingest-memory",          "attributes-per-span",
-                                              "events-per-span",    "links-per-span",         "bytes-per-value",
-                                              "bytes-per-name",     "operations-per-service", "services",
-                                              "catalogue-memory",   "listed-attribute-keys",  "query-deadline",
-                                              "query-bytes"};
+const std::vector<std::string> kReloadable = {"log-level",
+                                              "retention-age",
+                                              "retention-size",
+                                              "retention-captures",
+                                              "retention-snapshots",
+                                              "reserve-disk",
+                                              "max-request-bytes",
+                                              "ingest-memory",
+                                              "attributes-per-span",
+                                              "events-per-span",
+                                              "links-per-span",
+                                              "bytes-per-value",
+                                              "bytes-per-name",
+                                              "operations-per-service",
+                                              "services",
+                                              "catalogue-memory",
+                                              "listed-attribute-keys",
+                                              "query-deadline",
+                                              "query-bytes",
+                                              "redact",
+                                              "redact-key-file"};
 
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);

@@ -14,6 +14,8 @@
 #include "cli/query_token.h"
 #include "cli/server_flags.h"
 #include "cli/sizes.h"
+#include "redact/key_file.h"
+#include "redact/redactor.h"
 
 namespace fathom {
 
@@ -231,6 +233,16 @@ void read_security(Reader& reader, const cli::Args& args, ServerOptions& options
   options.audit_log = reader.text("--audit-log");
 }
 
+void read_redaction(Reader& reader, const cli::Args& args, ServerOptions& options) {
+  options.redact_rules = args.all("--redact");
+  if (auto redactor = Redactor::make(options.redact_rules, {}); !redactor) reader.fault(redactor.error().message);
+  options.redact_key_file = reader.text("--redact-key-file");
+  if (args.given("--redact-key-file") && options.redact_key_file.empty()) {
+    reader.fault("--redact-key-file: names no file; leave it out for DATA/redact-key");
+  }
+  if (options.redact_key_file.empty()) options.redact_key_file = options.store.path + "/" + kRedactKeyFile;
+}
+
 }  // namespace
 
 const cli::CommandLine& server_command_line() {
@@ -254,6 +266,7 @@ Result<ServerOptions> server_options(const cli::Args& args, const std::optional<
   options.page = reader.text("--page");
   check_addresses(reader, options);
   read_security(reader, args, options);
+  read_redaction(reader, args, options);
   if (Result<LogLevel> level = cli::log_level(args); !level) reader.fault(level.error().message);
   if (args.given("--ready-fd")) options.ready_fd = static_cast<int>(reader.count("--ready-fd", 1, 1023));
   if (reader.error()) return *reader.error();

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/args.h"
@@ -29,8 +31,10 @@ struct ServerOptions {
   // The tokens for queries and control, made if it is missing. Empty: none is asked for. No value: likewise, and there
   // is a warning.
   std::optional<std::string> query_token_file;
-  std::string audit_log;        // a file; empty: the program's log has control requests
-  std::optional<int> ready_fd;  // gets one line of JSON, then is closed
+  std::vector<std::string> redact_rules;  // checked
+  std::string redact_key_file;            // made when a rule needs it first
+  std::string audit_log;                  // a file; empty: the program's log has control requests
+  std::optional<int> ready_fd;            // gets one line of JSON, then is closed
 };
 
 const cli::CommandLine& server_command_line();

@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "cli/exit_codes.h"
 #include "net/token_file.h"
+#include "redact/key_file.h"
 
 namespace fathom {
 
@@ -119,6 +120,19 @@ Result<> Server::load_query_token() {
   return {};
 }
 
+// The data directory exists.
+Result<std::shared_ptr<const Redactor>> Server::load_redactor(const ServerOptions& options) {
+  auto rules = parse_redact_rules(options.redact_rules);
+  if (!rules) return rules.error();
+  RedactKey key;
+  if (has_hash_rule(*rules)) {
+    auto read = read_or_make_redact_key(options.redact_key_file);
+    if (!read) return read.error();
+    key = *read;
+  }
+  return Redactor::make(options.redact_rules, key);
+}
+
 Result<cli::Addresses> Server::start(cli::Signals& signals) {
   auto page = read_page(options_.page);
   if (!page) return page.error();
@@ -131,6 +145,9 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
   warn_if_others_read(options_.store.path);
+  auto redactor = load_redactor(options_);
+  if (!redactor) return redactor.error();
+  options_.collector.redactor = *std::move(redactor);
   auto audit = net::AuditLog::open(options_.audit_log);
   if (!audit) return audit.error();
   options_.query.audit = audit_ = *std::move(audit);
@@ -174,6 +191,8 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
 }
 
 Result<> Server::reload(const ServerOptions& options) {
+  auto redactor = load_redactor(options);
+  if (!redactor) return redactor.error();
   std::optional<net::Tokens::KnownTokens> query_tokens;
   if (query_tokens_) {
     auto read = query_tokens_->read();
@@ -189,7 +208,9 @@ Result<> Server::reload(const ServerOptions& options) {
   if (query_tokens) query_tokens_->use(*std::move(query_tokens));
   store_->set_limits(options.store);
   if (snapshots_) snapshots_->set_retention(options.snapshots);
-  collector_->set_limits(options.collector);
+  collector::CollectorOptions collector = options.collector;
+  collector.redactor = *std::move(redactor);
+  collector_->set_limits(collector);
   query_->set_limits(options.query);
   return {};
 }

@@ -15,6 +15,7 @@
 #include "collector/control/control_router.h"
 #include "net/audit_log.h"
 #include "net/tokens.h"
+#include "redact/redactor.h"
 
 namespace fathom {
 
@@ -27,8 +28,8 @@ class Server {
   Result<cli::Addresses> start(cli::Signals& signals);
   // After an error of start(): the data directory is incomplete, damaged or newer, so that another start fails, too.
   bool is_data_unusable() const { return is_data_unusable_; }
-  // Limits, retention, certificates and tokens as `options` has them, while all goes on; what else differs is as it
-  // was. With an error all of it is.
+  // Limits, retention, redaction rules, certificates and tokens as `options` has them, while all goes on; what else
+  // differs is as it was. With an error all of it is.
   Result<> reload(const ServerOptions& options);
   // Says in the log which certificates end soon.
   void warn_of_expiry() const { cli::warn_of_expiry(security_); }
@@ -39,6 +40,7 @@ class Server {
   Result<> open_store(cli::Signals& signals);
   void start_control();
   Result<> load_query_token();
+  static Result<std::shared_ptr<const Redactor>> load_redactor(const ServerOptions& options);
 
   ServerOptions options_;
   bool is_data_unusable_ = false;

@@ -15,6 +15,7 @@
 #include "collector/agents/node_keys.h"
 #include "collector/control/rules_file.h"
 #include "net/tokens.h"
+#include "redact/key_file.h"
 #include "snapshot/format/directory.h"
 #include "snapshot/format/kept_answer.h"
 #include "store/clock/age_state.h"
@@ -112,6 +113,11 @@ Result<> check_query_token(const std::string& data) {
   return tokens ? Result<>() : Result<>(tokens.error());
 }
 
+Result<> check_redact_key(const std::string& data) {
+  const auto key = read_redact_key(data + "/" + kRedactKeyFile);
+  return key ? Result<>() : Result<>(key.error());
+}
+
 bool is_never_required(const std::string&) {
   return false;
 }
@@ -127,6 +133,8 @@ constexpr SmallFile kSmallFiles[] = {{kRules, "tracepoint rules", check_rules},
                                      {kClock, "age clock", check_clock, store::must_have_clock, true},
                                      // Without them the server would answer everybody, and accept every agent.
                                      {kQueryToken, "query token", check_query_token, is_never_required, true},
+                                     // With a new key, equal values would get other hashes than before.
+                                     {kRedactKeyFile, "redaction key", check_redact_key, is_never_required, true},
                                      {"node-keys", "node keys", collector::check_node_keys, is_never_required, true}};
 
 // Whether the file is there and may be copied.

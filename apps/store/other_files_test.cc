@@ -87,19 +87,20 @@ TEST_F(OtherFiles, FindsDamagedRules) {
 TEST_F(OtherFiles, TheTokenAndTheKeysAreCopied) {
   std::ofstream(data() + "/query-token") << "local:" << std::string(64, 'a') << "\n";
   std::ofstream(data() + "/node-keys") << std::string(32, 'b') << " " << std::string(64, 'c') << "\n";
+  std::ofstream(data() + "/redact-key") << std::string(64, 'd') << "\n";
   store::Findings findings;
   check_other_files(data(), findings);
   EXPECT_TRUE(findings.intact());
   fs::create_directories(directory_ / "new");
   ASSERT_TRUE(copy_other_files(data(), directory_ / "new", findings).ok());
-  for (const char* name : {"/query-token", "/node-keys"}) {
+  for (const char* name : {"/query-token", "/node-keys", "/redact-key"}) {
     EXPECT_EQ(fs::status((directory_ / "new") + name).permissions(), fs::perms::owner_read | fs::perms::owner_write);
     std::ofstream(data() + name) << "damaged\n";
   }
   store::Findings damaged;
   fs::create_directories(directory_ / "newer");
   ASSERT_TRUE(copy_other_files(data(), directory_ / "newer", damaged).ok());
-  EXPECT_EQ(damaged.damage_count(), 2u);
+  EXPECT_EQ(damaged.damage_count(), 3u);
   EXPECT_TRUE(fs::exists((directory_ / "newer") + "/query-token"));
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "redact/redactor.h"
 #include "store/batch.h"
 
 namespace fathom::collector {
@@ -40,6 +41,7 @@ struct Decoded {
   std::array<uint64_t, kRejections> rejections{};
   std::array<uint64_t, kLosses> losses{};
   std::array<uint64_t, kOddities> oddities{};
+  RedactCounts redacted{};
 };
 
 // What a sender says of all spans of a request, beside the request: nothing over OTLP, both when it is an agent.
@@ -54,9 +56,11 @@ using GrowMemory = std::function<Result<>(uint64_t bytes)>;
 // Arrays and maps in attribute values are followed this deep; a deeper value is lost, and counted.
 inline constexpr unsigned kMaxValueDepth = 32;
 
-// An ExportTraceServiceRequest as protobuf or as OTLP/JSON.
+// An ExportTraceServiceRequest as protobuf or as OTLP/JSON. The rules of `redactor` are applied first: batches, their
+// identities and their observers never have what it removes. Null: no rules.
 Result<Decoded> decode_protobuf(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow,
-                                const Stamp& stamp = {});
-Result<Decoded> decode_json(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow);
+                                const Stamp& stamp = {}, const Redactor* redactor = nullptr);
+Result<Decoded> decode_json(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow,
+                            const Redactor* redactor = nullptr);
 
 }  // namespace fathom::collector

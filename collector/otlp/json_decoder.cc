@@ -31,8 +31,8 @@ constexpr JsonEnumName kStatusCodes[] = {
 
 class JsonDecoder {
  public:
-  JsonDecoder(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow)
-      : json_(body), sink_(limits, grow), shared_attributes_(limits.attributes_per_span), draft_(limits) {}
+  JsonDecoder(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow, const Redactor* redactor)
+      : json_(body), sink_(limits, grow, redactor), shared_attributes_(limits.attributes_per_span), draft_(limits) {}
 
   Result<Decoded> decode() {
     object(
@@ -243,15 +243,19 @@ class JsonDecoder {
       drop_attribute(list, Loss::kAttributeLimit);
       return json_.skip_value();
     }
-    std::string_view key_text;
-    store::ValueView value;
-    bool shallow = true;
-    object([&](std::string_view key) {
-      if (key == "key") return void(key_text = name());
-      key == "value" ? void(shallow = json_any_value(json_, value, sink_)) : json_.skip_value();
+    if (json_.take_null()) return list.add({}, {});
+    json_key_value(json_, sink_, [&](std::string_view key, bool has_value) {
+      store::ValueView value;
+      switch (json_any_value(json_, key, has_value, value, sink_)) {
+        case ValueOutcome::kRead:
+          return list.add(sink_.key(key), value);
+        case ValueOutcome::kRedacted:
+          return list.drop();
+        default:
+          return drop_attribute(list, Loss::kAttributeDepth);
+      }
     });
     if (!sink_.ok()) json_.fail("out of memory");
-    shallow ? list.add(key_text, value) : drop_attribute(list, Loss::kAttributeDepth);
   }
 
   void drop_attribute(AttributeList& list, Loss why) {
@@ -267,8 +271,9 @@ class JsonDecoder {
 
 }  // namespace
 
-Result<Decoded> decode_json(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow) {
-  return JsonDecoder(body, limits, grow).decode();
+Result<Decoded> decode_json(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow,
+                            const Redactor* redactor) {
+  return JsonDecoder(body, limits, grow, redactor).decode();
 }
 
 }  // namespace fathom::collector

@@ -1,11 +1,11 @@
 #include "collector/otlp/json_value.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
-#include "base/utf8.h"
 #include "collector/otlp/json_scalar.h"
-#include "net/json_writer.h"
+#include "collector/otlp/nested_writer.h"
 
 namespace fathom::collector {
 
@@ -25,6 +25,10 @@ Member member_of(std::string_view key) {
   if (key == "kvlistValue") return Member::kMap;
   return key == "bytesValue" ? Member::kBytes : Member::kUnknown;
 }
+
+// What a rule puts in the place of the value under the cursor; kRedacted for nothing.
+ValueOutcome replace(RedactAction action, bool has_value, unsigned depth, std::string& text, JsonCursor& json,
+                     SpanSink& sink);
 
 std::string json_bytes(JsonCursor& json) {
   std::string scratch;
@@ -51,69 +55,69 @@ bool one_member(JsonCursor& json, Take take) {
   return taken;
 }
 
-// Writes nested values as compact JSON, until the text is longer than any that will be kept.
+bool is_nested(Member member) {
+  return member == Member::kArray || member == Member::kMap;
+}
+
+// What is neither array nor map, as it was sent; its text may lie in `scratch`.
+ValueView read_scalar(JsonCursor& json, Member member, std::string& scratch) {
+  switch (member) {
+    case Member::kString:
+      return ValueView::of_string(json.string(scratch));
+    case Member::kBool:
+      return ValueView::of_bool(json.boolean());
+    case Member::kInt:
+      return ValueView::of_int(json_int64(json));
+    case Member::kDouble:
+      return ValueView::of_double(json_double(json));
+    case Member::kBytes:
+      scratch = json_bytes(json);
+      return {ValueType::kBytes, scratch, 0};
+    default:
+      return {};
+  }
+}
+
+// Writes nested values, until the text is longer than any that will be kept.
 class NestedFromJson {
  public:
-  NestedFromJson(JsonCursor& json, SpanSink& sink) : json_(json), sink_(sink) {}
+  NestedFromJson(JsonCursor& json, SpanSink& sink, NestedWriter& out) : json_(json), sink_(sink), out_(out) {}
 
-  // The array or map under the cursor; false when it is nested too deeply.
-  bool write(Member member) {
-    container(member, 1);
-    return !too_deep_;
+  // The array or map under the cursor.
+  ValueOutcome write(Member member, unsigned depth = 1) {
+    container(member, depth);
+    if (too_deep_) return ValueOutcome::kTooDeep;
+    return out_.is_dropped() ? ValueOutcome::kRedacted : ValueOutcome::kRead;
   }
-  std::string take() { return std::move(text_); }
 
  private:
-  bool enough() const { return too_deep_ || text_.size() > sink_.value_room(); }
-
   void any_value(unsigned depth) {
-    if (json_.take_null() || !one_member(json_, [&](Member member) { this->member(member, depth); })) out_.null();
+    if (json_.take_null() || !one_member(json_, [&](Member member) { this->member(member, depth); })) out_.scalar({});
   }
 
   void member(Member member, unsigned depth) {
-    switch (member) {
-      case Member::kString:
-        return string();
-      case Member::kBool:
-        return void(out_.boolean(json_.boolean()));
-      case Member::kInt:
-        return void(out_.number(json_int64(json_)));
-      case Member::kDouble:
-        return void(out_.real(json_double(json_)));
-      case Member::kBytes:
-        return bytes();
-      default:
-        return container(member, depth);
-    }
-  }
-
-  void string() {
+    if (is_nested(member)) return container(member, depth);
     std::string scratch;
-    out_.string(checked(json_.string(scratch)));
-  }
-
-  void bytes() {
-    std::string decoded = json_bytes(json_);
-    out_.string(store::value_text({ValueType::kBytes, sink_.cut_value(decoded), 0}));
+    out_.scalar(read_scalar(json_, member, scratch));
   }
 
   void container(Member member, unsigned depth) {
     too_deep_ = too_deep_ || depth > kMaxValueDepth;
     if (too_deep_) return json_.skip_value();
     bool is_map = member == Member::kMap;
-    is_map ? out_.begin_object() : out_.begin_array();
+    out_.begin(is_map);
     std::string scratch;
     std::string_view key;
     for (bool more = json_.begin_object(key, scratch); more; more = json_.next_member(key, scratch)) {
       key == "values" ? elements(is_map, depth) : json_.skip_value();
     }
-    is_map ? out_.end_object() : out_.end_array();
+    out_.end(is_map);
   }
 
   void elements(bool is_map, unsigned depth) {
     if (json_.take_null()) return;
     for (bool more = json_.begin_array(); more; more = json_.next_element()) {
-      if (enough()) {
+      if (too_deep_ || out_.enough()) {
         json_.skip_value();
       } else {
         is_map ? pair(depth) : any_value(depth + 1);
@@ -121,74 +125,68 @@ class NestedFromJson {
     }
   }
 
-  // The value may stand before its key, so the key's place is held with an empty one.
   void pair(unsigned depth) {
-    out_.key("");
-    size_t place = text_.size() - 3;
-    std::string name = "\"\"";
-    bool valued = false;
-    std::string scratch;
-    std::string_view key;
-    for (bool more = json_.begin_object(key, scratch); more; more = json_.next_member(key, scratch)) {
-      if (key == "key") {
-        name = quoted_key();
-      } else if (key != "value") {
-        json_.skip_value();
-      } else if (std::exchange(valued, true)) {
-        json_.fail("a key with two values");
-      } else {
-        any_value(depth + 1);
-      }
-    }
-    if (!valued) out_.null();
-    text_.replace(place, 2, name);
+    json_key_value(json_, sink_, [&](std::string_view key, bool has_value) {
+      const std::optional<RedactAction> action = out_.member_action(key);
+      if (action) return redacted(*action, key, has_value, depth + 1);
+      out_.key(key);
+      const size_t before = out_.enter(key);
+      has_value ? any_value(depth + 1) : out_.scalar({});
+      out_.leave(before);
+    });
   }
 
-  std::string quoted_key() {
-    std::string scratch;
-    std::string quoted;
-    net::append_json_string(quoted, json_.take_null() ? std::string_view() : checked(json_.string(scratch)));
-    return quoted;
-  }
-
-  // The writer repairs what is not UTF-8; that it did so is counted here.
-  std::string_view checked(std::string_view raw) {
-    raw = whole_characters(raw, sink_.value_room());
-    if (!is_utf8(raw)) sink_.count(Loss::kTextRepaired);
-    return raw;
+  void redacted(RedactAction action, std::string_view key, bool has_value, unsigned depth) {
+    std::string text;
+    const ValueOutcome outcome = replace(action, has_value, depth, text, json_, sink_);
+    too_deep_ = too_deep_ || outcome == ValueOutcome::kTooDeep;
+    if (outcome == ValueOutcome::kRedacted) return;
+    out_.key(key);
+    out_.redacted(text);
   }
 
   JsonCursor& json_;
   SpanSink& sink_;
-  std::string text_;
-  net::JsonWriter out_{text_};
+  NestedWriter& out_;
   bool too_deep_ = false;
 };
 
-bool read_member(Member member, JsonCursor& json, ValueView& value, SpanSink& sink) {
-  switch (member) {
-    case Member::kString:
-      value = ValueView::of_string(sink.value(json_text(json, sink)));
-      return true;
-    case Member::kBool:
-      value = ValueView::of_bool(json.boolean());
-      return true;
-    case Member::kInt:
-      value = ValueView::of_int(json_int64(json));
-      return true;
-    case Member::kDouble:
-      value = ValueView::of_double(json_double(json));
-      return true;
-    case Member::kBytes:
-      value = {ValueType::kBytes, sink.keep(std::string(sink.cut_value(json_bytes(json)))), 0};
-      return true;
-    default:
-      break;
+// The hash of an AnyValue of one member.
+ValueOutcome hash_member(Member member, unsigned depth, std::string& text, JsonCursor& json, SpanSink& sink) {
+  if (!is_nested(member)) {
+    std::string scratch;
+    text = sink.replaced(RedactAction::kHash, read_scalar(json, member, scratch));
+    return ValueOutcome::kRead;
   }
-  NestedFromJson nested(json, sink);
-  if (!nested.write(member)) return false;
-  value = {ValueType::kJson, sink.keep(nested.take()), 0};
-  return true;
+  NestedWriter whole(sink);
+  const ValueOutcome outcome = NestedFromJson(json, sink, whole).write(member, depth);
+  text = sink.replaced(RedactAction::kHash, {ValueType::kJson, whole.text(), 0});
+  return outcome;
+}
+
+ValueOutcome replace(RedactAction action, bool has_value, unsigned depth, std::string& text, JsonCursor& json,
+                     SpanSink& sink) {
+  ValueOutcome outcome = action == RedactAction::kDrop ? ValueOutcome::kRedacted : ValueOutcome::kRead;
+  text = sink.replaced(action, {});
+  if (!has_value || json.take_null()) return outcome;
+  if (action != RedactAction::kHash) return json.skip_value(), outcome;
+  one_member(json, [&](Member member) { outcome = hash_member(member, depth, text, json, sink); });
+  return outcome;
+}
+
+ValueOutcome read_member(Member member, std::string_view key, JsonCursor& json, ValueView& value, SpanSink& sink) {
+  if (is_nested(member)) {
+    NestedWriter out(sink, key);
+    const ValueOutcome outcome = NestedFromJson(json, sink, out).write(member);
+    value = {ValueType::kJson, sink.keep(out.take()), 0};
+    return outcome;
+  }
+  std::string scratch;
+  ValueView raw = read_scalar(json, member, scratch);
+  if (raw.is_text() && raw.text.data() == scratch.data()) raw.text = sink.keep_raw(raw.text);
+  const std::optional<ValueView> stored = sink.scalar(raw);
+  value = stored.value_or(ValueView());
+  return stored ? ValueOutcome::kRead : ValueOutcome::kRedacted;
 }
 
 }  // namespace
@@ -197,16 +195,21 @@ std::string_view json_text(JsonCursor& json, SpanSink& sink) {
   if (json.take_null()) return {};
   std::string scratch;
   std::string_view raw = json.string(scratch);
-  if (raw.data() != scratch.data()) return raw;
-  return sink.keep(std::string(whole_characters(raw, sink.value_room())));
+  return raw.data() == scratch.data() ? sink.keep_raw(raw) : raw;
 }
 
-bool json_any_value(JsonCursor& json, ValueView& value, SpanSink& sink) {
+ValueOutcome json_any_value(JsonCursor& json, std::string_view key, bool has_value, ValueView& value, SpanSink& sink) {
   value = {};
-  if (json.take_null()) return true;
-  bool shallow = true;
-  one_member(json, [&](Member member) { shallow = read_member(member, json, value, sink); });
-  return shallow;
+  if (const std::optional<RedactAction> action = sink.key_action(key)) {
+    std::string text;
+    const ValueOutcome outcome = replace(*action, has_value, 1, text, json, sink);
+    value = ValueView::of_string(sink.keep(std::move(text)));
+    return outcome;
+  }
+  if (!has_value || json.take_null()) return ValueOutcome::kRead;
+  ValueOutcome outcome = ValueOutcome::kRead;
+  one_member(json, [&](Member member) { outcome = read_member(member, key, json, value, sink); });
+  return outcome;
 }
 
 }  // namespace fathom::collector

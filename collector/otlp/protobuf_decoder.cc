@@ -33,8 +33,9 @@ std::optional<SpanId> parent_id(std::string_view raw) {
 
 class ProtobufDecoder {
  public:
-  ProtobufDecoder(const store::BatchLimits& limits, const GrowMemory& grow, const Stamp& stamp)
-      : sink_(limits, grow, stamp), shared_attributes_(limits.attributes_per_span), draft_(limits) {}
+  ProtobufDecoder(const store::BatchLimits& limits, const GrowMemory& grow, const Stamp& stamp,
+                  const Redactor* redactor)
+      : sink_(limits, grow, redactor, stamp), shared_attributes_(limits.attributes_per_span), draft_(limits) {}
 
   Result<Decoded> decode(std::string_view request) {
     bool read = each(request, bytes_field(1), [&](std::string_view part) { return resource_spans(part); });
@@ -244,15 +245,18 @@ class ProtobufDecoder {
     ProtobufKeyValue pair;
     if (!read_key_value(message, pair, sink_)) return false;
     store::ValueView value;
-    switch (read_any_value(pair.value, value, sink_)) {
+    switch (read_any_value(pair.value, pair.key, value, sink_)) {
       case ValueOutcome::kMalformed:
         return false;
+      case ValueOutcome::kRedacted:
+        list.drop();
+        return sink_.ok();
       case ValueOutcome::kTooDeep:
         return drop_attribute(list, Loss::kAttributeDepth);
       case ValueOutcome::kRead:
         break;
     }
-    list.add(sink_.name(pair.key), value);
+    list.add(sink_.key(pair.key), value);
     return sink_.ok();
   }
 
@@ -272,8 +276,8 @@ class ProtobufDecoder {
 }  // namespace
 
 Result<Decoded> decode_protobuf(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow,
-                                const Stamp& stamp) {
-  return ProtobufDecoder(limits, grow, stamp).decode(body);
+                                const Stamp& stamp, const Redactor* redactor) {
+  return ProtobufDecoder(limits, grow, stamp, redactor).decode(body);
 }
 
 }  // namespace fathom::collector

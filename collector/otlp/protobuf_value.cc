@@ -1,11 +1,11 @@
 #include "collector/otlp/protobuf_value.h"
 
-#include <bit>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/protobuf_wire.h"
-#include "base/utf8.h"
-#include "net/json_writer.h"
+#include "collector/otlp/nested_writer.h"
 
 namespace fathom::collector {
 
@@ -96,67 +96,66 @@ bool join_values(std::string_view message, ProtobufKeyValue& pair, SpanSink& sin
   return !reader.failed();
 }
 
-// Writes nested values as compact JSON, until the text is longer than any that will be kept.
+// What is neither array nor map, as it was sent.
+ValueView scalar_of(const OneOf& member) {
+  switch (member.tag) {
+    case kString:
+      return {member.is_cut ? ValueType::kCut : ValueType::kString, member.bytes, 0};
+    case kBool:
+      return ValueView::of_bool(member.bits != 0);
+    case kInt:
+      return ValueView::of_int(static_cast<int64_t>(member.bits));
+    case kDouble:
+      return {ValueType::kDouble, {}, member.bits};
+    case kBytes:
+      return {ValueType::kBytes, member.bytes, 0};
+    default:
+      return {};
+  }
+}
+
+bool is_nested(const OneOf& member) {
+  return member.tag == kArray || member.tag == kMap;
+}
+
+// What a hash or mask rule puts in the place of a value at a depth.
+ValueOutcome replace(RedactAction action, const OneOf& member, unsigned depth, std::string& text, SpanSink& sink);
+
+// Writes nested values, until the text is longer than any that will be kept.
 class NestedFromProtobuf {
  public:
-  explicit NestedFromProtobuf(SpanSink& sink) : sink_(sink) {}
+  NestedFromProtobuf(SpanSink& sink, NestedWriter& out) : sink_(sink), out_(out) {}
 
-  ValueOutcome write(const OneOf& value) {
-    if (!member(value, 1)) return too_deep_ ? ValueOutcome::kTooDeep : ValueOutcome::kMalformed;
-    return ValueOutcome::kRead;
+  ValueOutcome write(const OneOf& value, unsigned depth = 1) {
+    if (!nested(value, depth)) return too_deep_ ? ValueOutcome::kTooDeep : ValueOutcome::kMalformed;
+    return out_.is_dropped() ? ValueOutcome::kRedacted : ValueOutcome::kRead;
   }
-  std::string take() { return std::move(text_); }
 
  private:
-  bool enough() const { return text_.size() > sink_.value_room(); }
-
   bool any_value(std::string_view message, unsigned depth) {
     OneOf value;
-    return read_oneof(message, value) && member(value, depth);
-  }
-
-  bool member(const OneOf& value, unsigned depth) {
-    switch (value.tag) {
-      case kString:
-        string(value.bytes);
-        return true;
-      case kBool:
-        json_.boolean(value.bits != 0);
-        return true;
-      case kInt:
-        json_.number(static_cast<int64_t>(value.bits));
-        return true;
-      case kDouble:
-        json_.real(std::bit_cast<double>(value.bits));
-        return true;
-      case kBytes:
-        json_.string(store::value_text({ValueType::kBytes, sink_.cut_value(value.bytes), 0}));
-        return true;
-      case kArray:
-      case kMap:
-        return nested(value, depth);
-      default:
-        json_.null();
-        return true;
-    }
+    if (!read_oneof(message, value)) return false;
+    if (is_nested(value)) return nested(value, depth);
+    out_.scalar(scalar_of(value));
+    return true;
   }
 
   bool nested(const OneOf& value, unsigned depth) {
     too_deep_ = too_deep_ || depth > kMaxValueDepth;
     if (too_deep_) return false;
     bool is_map = value.tag == kMap;
-    is_map ? json_.begin_object() : json_.begin_array();
+    out_.begin(is_map);
     WireReader run(value.run);
     for (WireField field; run.next(field);) {
       if (field.tag == value.tag && !elements(field.bytes, is_map, depth)) return false;
     }
-    is_map ? json_.end_object() : json_.end_array();
+    out_.end(is_map);
     return true;
   }
 
   bool elements(std::string_view message, bool is_map, unsigned depth) {
     WireReader reader(message);
-    for (WireField field; !enough() && reader.next(field);) {
+    for (WireField field; !out_.enough() && reader.next(field);) {
       if (field.tag != bytes_field(1)) continue;
       if (!(is_map ? pair(field.bytes, depth) : any_value(field.bytes, depth + 1))) return false;
     }
@@ -166,30 +165,66 @@ class NestedFromProtobuf {
   bool pair(std::string_view message, unsigned depth) {
     ProtobufKeyValue pair;
     if (!read_key_value(message, pair, sink_)) return false;
-    json_.key(checked(pair.key));
-    return any_value(pair.value, depth + 1);
+    const std::optional<RedactAction> action = out_.member_action(pair.key);
+    if (action) return redacted(*action, pair, depth + 1);
+    out_.key(pair.key);
+    const size_t before = out_.enter(pair.key);
+    const bool read = any_value(pair.value, depth + 1);
+    out_.leave(before);
+    return read;
   }
 
-  void string(std::string_view raw) { json_.string(checked(raw)); }
-
-  // The writer repairs what is not UTF-8; that it did so is counted here.
-  std::string_view checked(std::string_view raw) {
-    raw = whole_characters(raw, sink_.value_room());
-    if (!is_utf8(raw)) sink_.count(Loss::kTextRepaired);
-    return raw;
+  bool redacted(RedactAction action, const ProtobufKeyValue& pair, unsigned depth) {
+    if (action == RedactAction::kDrop) return true;
+    OneOf value;
+    if (!read_oneof(pair.value, value)) return false;
+    std::string text;
+    const ValueOutcome outcome = replace(action, value, depth, text, sink_);
+    too_deep_ = too_deep_ || outcome == ValueOutcome::kTooDeep;
+    out_.key(pair.key);
+    out_.redacted(text);
+    return outcome == ValueOutcome::kRead;
   }
 
   SpanSink& sink_;
-  std::string text_;
-  net::JsonWriter json_{text_};
+  NestedWriter& out_;
   bool too_deep_ = false;
 };
 
-ValueOutcome read_nested(const OneOf& member, ValueView& value, SpanSink& sink) {
-  NestedFromProtobuf json(sink);
-  ValueOutcome outcome = json.write(member);
+ValueOutcome replace(RedactAction action, const OneOf& member, unsigned depth, std::string& text, SpanSink& sink) {
+  ValueOutcome outcome = ValueOutcome::kRead;
+  if (action == RedactAction::kHash && is_nested(member)) {
+    NestedWriter whole(sink);
+    outcome = NestedFromProtobuf(sink, whole).write(member, depth);
+    text = sink.replaced(action, {ValueType::kJson, whole.text(), 0});
+  } else {
+    text = sink.replaced(action, scalar_of(member));
+  }
+  return outcome;
+}
+
+ValueOutcome read_redacted(RedactAction action, std::string_view message, ValueView& value, SpanSink& sink) {
+  if (action == RedactAction::kDrop) return ValueOutcome::kRedacted;
+  OneOf member;
+  if (!read_oneof(message, member)) return ValueOutcome::kMalformed;
+  std::string text;
+  const ValueOutcome outcome = replace(action, member, 1, text, sink);
+  value = ValueView::of_string(sink.keep(std::move(text)));
+  return outcome;
+}
+
+ValueOutcome read_nested(const OneOf& member, std::string_view key, ValueView& value, SpanSink& sink) {
+  NestedWriter json(sink, key);
+  const ValueOutcome outcome = NestedFromProtobuf(sink, json).write(member);
   if (outcome == ValueOutcome::kRead) value = {ValueType::kJson, sink.keep(json.take()), 0};
   return outcome;
+}
+
+ValueOutcome read_scalar(const ValueView& raw, ValueView& value, SpanSink& sink) {
+  const std::optional<ValueView> stored = sink.scalar(raw);
+  if (!stored) return ValueOutcome::kRedacted;
+  value = *stored;
+  return ValueOutcome::kRead;
 }
 
 }  // namespace
@@ -208,37 +243,14 @@ bool read_key_value(std::string_view message, ProtobufKeyValue& pair, SpanSink& 
   return values <= 1 || join_values(message, pair, sink);
 }
 
-ValueOutcome read_any_value(std::string_view message, ValueView& value, SpanSink& sink) {
-  if (is_short_string(message)) {
-    value = ValueView::of_string(sink.value(message.substr(2)));
-    return ValueOutcome::kRead;
+ValueOutcome read_any_value(std::string_view message, std::string_view key, ValueView& value, SpanSink& sink) {
+  if (const std::optional<RedactAction> action = sink.key_action(key)) {
+    return read_redacted(*action, message, value, sink);
   }
+  if (is_short_string(message)) return read_scalar(ValueView::of_string(message.substr(2)), value, sink);
   OneOf member;
   if (!read_oneof(message, member)) return ValueOutcome::kMalformed;
-  switch (member.tag) {
-    case kString:
-      value = ValueView::of_string(sink.value(member.bytes));
-      if (member.is_cut) value.type = ValueType::kCut;
-      break;
-    case kBool:
-      value = ValueView::of_bool(member.bits != 0);
-      break;
-    case kInt:
-      value = ValueView::of_int(static_cast<int64_t>(member.bits));
-      break;
-    case kDouble:
-      value = {ValueType::kDouble, {}, member.bits};
-      break;
-    case kBytes:
-      value = {ValueType::kBytes, sink.cut_value(member.bytes), 0};
-      break;
-    case kArray:
-    case kMap:
-      return read_nested(member, value, sink);
-    default:
-      value = {};
-  }
-  return ValueOutcome::kRead;
+  return is_nested(member) ? read_nested(member, key, value, sink) : read_scalar(scalar_of(member), value, sink);
 }
 
 }  // namespace fathom::collector

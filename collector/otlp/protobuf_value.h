@@ -19,7 +19,7 @@ struct ProtobufKeyValue {
 
 bool read_key_value(std::string_view message, ProtobufKeyValue& pair, SpanSink& sink);
 
-enum class ValueOutcome { kRead, kTooDeep, kMalformed };
-ValueOutcome read_any_value(std::string_view message, store::ValueView& value, SpanSink& sink);
+// The value of the attribute `key`, as it will be stored.
+ValueOutcome read_any_value(std::string_view message, std::string_view key, store::ValueView& value, SpanSink& sink);
 
 }  // namespace fathom::collector

@@ -1,6 +1,7 @@
 #include "collector/otlp/span_sink.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fathom::collector {
 
@@ -8,6 +9,28 @@ namespace {
 
 // Small enough that small requests take little, large enough that a large one asks seldom.
 constexpr uint64_t kChargeStep = 64 * 1024;
+
+using store::ValueType;
+
+RedactValue rule_value(const store::ValueView& value) {
+  switch (value.type) {
+    case ValueType::kEmpty:
+      return {};
+    case ValueType::kBool:
+      return RedactValue::of_bool(value.as_bool());
+    case ValueType::kInt:
+      return RedactValue::of_int(value.as_int());
+    case ValueType::kDouble:
+      return {RedactValue::Kind::kDouble, {}, value.bits};
+    case ValueType::kBytes:
+      return RedactValue::of_bytes(value.text);
+    case ValueType::kString:
+    case ValueType::kJson:
+    case ValueType::kCut:
+      break;
+  }
+  return RedactValue::of_text(value.text);
+}
 
 }  // namespace
 
@@ -45,8 +68,12 @@ std::string_view oddity_label(Oddity oddity) {
   return "unknown";
 }
 
-SpanSink::SpanSink(const store::BatchLimits& limits, const GrowMemory& grow, const Stamp& stamp)
-    : limits_(limits), grow_(grow), builder_(limits, stamp.clock, stamp.identity) {}
+SpanSink::SpanSink(const store::BatchLimits& limits, const GrowMemory& grow, const Redactor* redactor,
+                   const Stamp& stamp)
+    : limits_(limits),
+      grow_(grow),
+      redactor_(redactor != nullptr && redactor->empty() ? nullptr : redactor),
+      builder_(limits, stamp.clock, stamp.identity) {}
 
 std::string_view SpanSink::unusual_text(std::string_view raw, size_t limit) {
   raw = whole_characters(raw, limit + kBeyondLimit);
@@ -56,10 +83,66 @@ std::string_view SpanSink::unusual_text(std::string_view raw, size_t limit) {
   return keep(std::move(repaired));
 }
 
+std::string_view SpanSink::whole_utf8(std::string_view raw) {
+  if (is_utf8(raw)) return raw;
+  count(Loss::kTextRepaired);
+  return reserve(3 * raw.size()) ? kept_.emplace_back(repair_utf8(raw)) : std::string_view();
+}
+
+std::string_view SpanSink::searched_name(std::string_view raw) {
+  raw = whole_utf8(raw);
+  std::string changed;
+  const RedactOutcome outcome = redactor_->text(raw, limits_.bytes_per_name + kBeyondLimit, changed, decoded_.redacted);
+  return outcome == RedactOutcome::kKept ? raw : keep(std::move(changed));
+}
+
+std::optional<RedactAction> SpanSink::counted_action(std::string_view key) {
+  const std::optional<RedactAction> action = redactor_->key_action(key);
+  if (action) count(*action);
+  return action;
+}
+
+std::string SpanSink::replaced(RedactAction action, const store::ValueView& raw) const {
+  return redactor_->replaced(action, rule_value(raw));
+}
+
+RedactOutcome SpanSink::search(const store::ValueView& raw, std::string& changed) {
+  return redactor_->value(rule_value(raw), value_room(), changed, decoded_.redacted);
+}
+
+std::optional<store::ValueView> SpanSink::searched_scalar(store::ValueView raw) {
+  if (raw.is_text() && raw.type != ValueType::kBytes) raw.text = whole_utf8(raw.text);
+  std::string changed;
+  const RedactOutcome outcome = search(raw, changed);
+  if (outcome == RedactOutcome::kDropped) return std::nullopt;
+  if (outcome == RedactOutcome::kKept) return cut(raw);
+  // The end of a text that was cut is still missing.
+  return cut({raw.type == ValueType::kCut ? ValueType::kCut : ValueType::kString, keep(std::move(changed)), 0});
+}
+
+store::ValueView SpanSink::cut(store::ValueView raw) {
+  if (raw.type == ValueType::kBytes) {
+    raw.text = raw.text.substr(0, value_room());
+  } else if (raw.is_text()) {
+    raw.text = text(raw.text, limits_.bytes_per_value);
+  }
+  return raw;
+}
+
+std::string_view SpanSink::keep_raw(std::string_view text) {
+  if (redactor_ == nullptr) text = whole_characters(text, value_room());
+  return reserve(text.size()) ? kept_.emplace_back(text) : std::string_view();
+}
+
 std::string_view SpanSink::keep(std::string text) {
-  kept_bytes_ += text.size() + sizeof(std::string);
-  charge();
+  reserve(text.size());
   return kept_.emplace_back(std::move(text));
+}
+
+bool SpanSink::reserve(uint64_t bytes) {
+  kept_bytes_ += bytes + sizeof(std::string);
+  charge();
+  return ok();
 }
 
 // The builder holds its bytes once while it collects and twice while it assembles a batch.
