@@ -1,6 +1,7 @@
 #include "cli/agent_program_flags.h"
 
 #include "cli/filter_flags.h"
+#include "cli/redact_flags.h"
 #include "cli/security_flags.h"
 
 namespace fathom::cli {
@@ -44,14 +45,8 @@ std::vector<Flag> agent_program_flags() {
         {"--overdue-after", "D",
          "capture spans that take longer, while the usual duration of their operation is not learnt yet (default: "
          "capture none of these)"},
-        {"--redact", "RULE",
-         "before spans and captures leave this agent, or reach its spool: 'ACTION key PATTERN' for attributes of spans "
-         "and fields of events by their keys, 'ACTION value REGEX' for texts and values; ACTION is drop, hash or mask. "
-         "The server's own rules apply, too. May repeat",
-         "", true},
-        {"--redact-key-file", "FILE",
-         "the secret key of hashes, 64 hex digits; made if a rule needs it (default: redact-key in the directory of "
-         "--state)"},
+        redact_flag(),
+        redact_key_file_flag("directory of --state"),
         {"--no-captures", "", "make no captures, neither for triggers nor on request"},
         {"--pt", "",
          "record what the processors run by Intel PT, and cut a snapshot at each trigger; programs lose up to a "

@@ -138,7 +138,7 @@ Result<> redact_options(const cli::Args& args, AgentProgramOptions& options) {
   options.redact = args.all("--redact");
   options.redact_key_file = args.get("--redact-key-file");
   auto rules = Redactor::make(options.redact, {});
-  if (!rules) return Error{rules.error().code, "--" + rules.error().message};  // "redact: ..."
+  if (!rules) return rules.error();
   return {};
 }
 

@@ -11,11 +11,6 @@ namespace fathom {
 
 namespace {
 
-// The library names keys of the configuration; the command line says which line that is.
-Error of_flag(const Error& error) {
-  return {error.code, "--" + error.message};
-}
-
 std::string key_file_of(const AgentProgramOptions& options, const std::string& state) {
   return options.redact_key_file.empty() ? state + "/" + kRedactKeyFile : options.redact_key_file;
 }
@@ -29,7 +24,7 @@ std::string file_of_server_rules(const std::string& state) {
 Result<> check_redact_key(const AgentProgramOptions& options) {
   if (options.redact_key_file.empty()) return {};
   Result<RedactKey> key = read_redact_key(options.redact_key_file);
-  if (!key) return of_flag(key.error());
+  if (!key) return key.error();
   return {};
 }
 
@@ -48,16 +43,14 @@ Result<> AgentRedactionRules::open(const AgentProgramOptions& options, const std
 
 Result<std::shared_ptr<const Redactor>> AgentRedactionRules::read(const AgentProgramOptions& options) const {
   Result<std::vector<RedactRule>> rules = parse_redact_rules(options.redact);
-  if (!rules) return of_flag(rules.error());
+  if (!rules) return rules.error();
   RedactKey key;
   if (has_hash_rule(*rules)) {
     Result<RedactKey> read = read_or_make_redact_key(key_file_of(options, state_));
-    if (!read) return of_flag(read.error());
+    if (!read) return read.error();
     key = *read;
   }
-  auto made = Redactor::make(options.redact, key);
-  if (!made) return of_flag(made.error());
-  return made;
+  return Redactor::make(options.redact, key);
 }
 
 void AgentRedactionRules::use_servers(const ingest::RedactionRules& rules) {
