@@ -1,6 +1,7 @@
 #include "cli/agent_program_flags.h"
 
 #include "cli/filter_flags.h"
+#include "cli/redact_flags.h"
 #include "cli/security_flags.h"
 
 namespace fathom::cli {
@@ -44,6 +45,8 @@ std::vector<Flag> agent_program_flags() {
         {"--overdue-after", "D",
          "capture spans that take longer, while the usual duration of their operation is not learnt yet (default: "
          "capture none of these)"},
+        redact_flag(),
+        redact_key_file_flag("directory of --state"),
         {"--no-captures", "", "make no captures, neither for triggers nor on request"},
         {"--pt", "",
          "record what the processors run by Intel PT, and cut a snapshot at each trigger; programs lose up to a "

@@ -6,7 +6,8 @@ Flag redact_flag() {
   return {
       "--redact", "RULE",
       "'ACTION key PATTERN' or 'ACTION value REGEX': drop, hash or mask attributes by key (* stands for any text, ? "
-      "for one character), or what a regular expression (RE2) matches, before spans are stored; the first key rule "
+      "for one character), or what a regular expression (RE2) matches, before spans and captures are stored; the first "
+      "key rule "
       "that matches applies, like 'hash key user.id', 'mask value [0-9]{13,19}'",
       "", true};
 }

@@ -36,7 +36,7 @@ target_compile_definitions(client_tests PRIVATE FATHOM_PROGRAMS="${CMAKE_RUNTIME
 add_dependencies(client_tests client_victim)
 
 # For tests across folders, and benchmarks.
-foreach(program span_writer span_relay event_writer capture_writer span_holder)
+foreach(program span_writer span_relay event_writer capture_writer secret_writer span_holder)
   add_executable(${program} programs/${program}.cc)
   target_include_directories(${program} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(${program} PRIVATE fathom_client)

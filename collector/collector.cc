@@ -94,6 +94,7 @@ struct Collector::Impl {
     context.streams = options.streams;
     context.answers = options.answers;
     context.keys = options.keys;
+    context.redaction = options.agent_redaction;
     take_reports();
     return context;
   }

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "collector/agents/agent_redaction.h"
 #include "collector/agents/node_keys.h"
 #include "collector/agents/node_streams.h"
 #include "collector/agents/registry.h"
@@ -43,6 +44,8 @@ struct CollectorOptions {
   SnapshotSink* snapshots = nullptr;
   // Which key belongs to which node; null: node ids have none.
   std::shared_ptr<NodeKeys> keys;
+  // The redaction rules that agents apply to captures; null: captures are accepted as they are.
+  std::shared_ptr<AgentRedaction> agent_redaction;
   // Who has something to ask agents sends it over `streams`, and hears in `answers`; either may be null.
   std::shared_ptr<NodeStreams> streams;
   std::shared_ptr<NodeAnswers> answers;

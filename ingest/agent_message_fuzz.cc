@@ -35,6 +35,7 @@ struct Limits {
     check_text(begin.service, kMostNameBytes);
     check_text(begin.operation, kMostNameBytes);
     check_losses(begin.losses);
+    check(begin.redaction_fingerprint.size() <= kMostFingerprintBytes);
   }
   void operator()(const CapturePart& part) const {
     check(!part.content.empty() && part.content.size() <= kMostCapturePartBytes);

@@ -62,7 +62,8 @@ CaptureBegin full_begin() {
           .truncated = true,
           .losses = {{"torn", 4}},
           .size_bytes = 7,
-          .sha256 = filled<Sha256>(0x44)};
+          .sha256 = filled<Sha256>(0x44),
+          .redaction_fingerprint = "rules-1"};
 }
 
 // ---- batches
@@ -115,7 +116,8 @@ TEST(AgentMessages, AHelloComesBack) {
                     .takes_requests = true,
                     .reports_skipped_captures = true,
                     .slowest_period_nano = 60'000'000'000,
-                    .node_key = filled<NodeKey>(3)};
+                    .node_key = filled<NodeKey>(3),
+                    .takes_redaction_rules = true};
   Result<Hello> back = read<Hello>(encode(hello));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->protocol_version, kProtocolVersion);
@@ -128,6 +130,7 @@ TEST(AgentMessages, AHelloComesBack) {
   EXPECT_FALSE(back->captures_off);
   EXPECT_TRUE(back->reports_skipped_captures);
   EXPECT_EQ(back->slowest_period_nano, 60'000'000'000u);
+  EXPECT_TRUE(back->takes_redaction_rules);
   for (auto change : {+[](Hello& one) { one.node_id = {}; }, +[](Hello& one) { one.instance_id = {}; },
                       +[](Hello& one) { one.protocol_version = 0; }}) {
     Hello wrong = hello;
@@ -143,6 +146,7 @@ TEST(AgentMessages, AnAgentWithoutCapturesSaysSo) {
   EXPECT_TRUE(back->captures_off);
   EXPECT_FALSE(back->reports_skipped_captures) << "as of an older agent, which says none of these";
   EXPECT_EQ(back->slowest_period_nano, 0u);
+  EXPECT_FALSE(back->takes_redaction_rules);
 }
 
 TEST(AgentMessages, AStatusComesBack) {
@@ -181,7 +185,7 @@ TEST(AgentMessages, AMessageIsOneThing) {
 // The bytes of version 1.
 TEST(AgentMessages, ACapturesBeginningIsThis) {
   EXPECT_EQ(to_hex(encode(full_begin())),
-            "2a8e01"
+            "2a9801"
             "0a1011111111111111111111111111111111"
             "121022222222222222222222222222222222"
             "1a083333333333333333"
@@ -197,7 +201,7 @@ TEST(AgentMessages, ACapturesBeginningIsThis) {
             "6a080a04746f726e1004"
             "7007"
             "7a20" +
-                std::string(64, '4'));
+                std::string(64, '4') + "8a0107" + to_hex("rules-1"));
 }
 
 TEST(AgentMessages, ACapturesBeginningComesBack) {
@@ -207,6 +211,7 @@ TEST(AgentMessages, ACapturesBeginningComesBack) {
   EXPECT_EQ(begin->trigger, CaptureTrigger::kCrash);
   EXPECT_EQ(begin->clock, (ClockOffset{-1, 300}));
   EXPECT_EQ(begin->losses, (Losses{{"torn", 4}}));
+  EXPECT_EQ(begin->redaction_fingerprint, "rules-1");
 }
 
 TEST(AgentMessages, ABeginningSaysThatNoPartsFollow) {

@@ -39,6 +39,14 @@ struct Limits {
     }
     check(bytes <= kMostRulesBytes);
   }
+  void operator()(const Asked<RedactionRules>& asked) const {
+    check(asked.request.rules.size() <= kMostRedactionRules && asked.request.key.size() <= kMostRedactionKeyBytes);
+    check(asked.request.fingerprint.size() <= kMostFingerprintBytes);
+    check(asked.request.fingerprint.empty() == asked.request.rules.empty());
+    size_t bytes = 0;
+    for (const std::string& rule : asked.request.rules) bytes += rule.size();
+    check(bytes <= kMostRedactionBytes);
+  }
   void operator()(const CaptureProgress& progress) const { check(progress.message.size() <= kMostTextBytes); }
   template <typename Other>
   void operator()(const Other&) const {}

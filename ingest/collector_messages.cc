@@ -146,6 +146,23 @@ CollectorMessage read(const v1::TracepointRules& message) {
   return asked;
 }
 
+// Bytes, not text: a repaired rule would be another one. Not a part of them: what is left out would not be redacted.
+CollectorMessage read(const v1::RedactionRules& message) {
+  Asked<RedactionRules> asked;
+  size_t bytes = 0;
+  for (const std::string& rule : message.rules()) bytes += rule.size();
+  const bool is_too_much = message.rules_size() > static_cast<int>(kMostRedactionRules) ||
+                           bytes > kMostRedactionBytes || message.key().size() > kMostRedactionKeyBytes ||
+                           message.fingerprint().size() > kMostFingerprintBytes;
+  if (is_too_much) asked.fault = "the collector has more rules of redaction than agents take";
+  if (!is_too_much && message.fingerprint().empty() != message.rules().empty()) {
+    asked.fault = "the collector's rules of redaction have no fingerprint, or the fingerprint has no rules";
+  }
+  if (!asked.fault.empty()) return asked;
+  asked.request = {message.fingerprint(), {message.rules().begin(), message.rules().end()}, message.key()};
+  return asked;
+}
+
 }  // namespace
 
 std::string encode(const Welcome& welcome) {
@@ -265,6 +282,15 @@ std::string encode(const std::vector<TracepointRule>& rules) {
   return message.SerializeAsString();
 }
 
+std::string encode(const RedactionRules& rules) {
+  v1::CollectorMessage message;
+  v1::RedactionRules& out = *message.mutable_redaction_rules();
+  out.set_fingerprint(rules.fingerprint);
+  for (const std::string& rule : rules.rules) out.add_rules(rule);
+  out.set_key(rules.key);
+  return message.SerializeAsString();
+}
+
 Result<CollectorMessage> parse_collector_message(std::string_view bytes) {
   v1::CollectorMessage message;
   if (bytes.size() > kMostCollectorMessageBytes ||
@@ -288,6 +314,8 @@ Result<CollectorMessage> parse_collector_message(std::string_view bytes) {
       return read(message.tracepoint_request());
     case v1::CollectorMessage::kTracepointRules:
       return read(message.tracepoint_rules());
+    case v1::CollectorMessage::kRedactionRules:
+      return read(message.redaction_rules());
     case v1::CollectorMessage::MESSAGE_NOT_SET:
       return CollectorMessage(UnknownMessage());
   }

@@ -28,6 +28,7 @@ std::string encode(const Thresholds& thresholds);
 // The same, as many messages as it takes for each to be one that agents take; at least one. To be sent in order.
 std::vector<std::string> encode_in_parts(const Thresholds& thresholds);
 std::string encode(const std::vector<TracepointRule>& rules);
+std::string encode(const RedactionRules& rules);
 
 // A request, and why no handler can obey it; empty: it can be obeyed.
 template <typename Request>
@@ -41,7 +42,7 @@ struct SaidThresholds {
 };
 using CollectorMessage =
     std::variant<UnknownMessage, Welcome, Ack, ClockReply, CaptureProgress, SaidThresholds, Asked<CaptureRequest>,
-                 Asked<TracepointRequest>, Asked<std::vector<TracepointRule>>>;
+                 Asked<TracepointRequest>, Asked<std::vector<TracepointRule>>, Asked<RedactionRules>>;
 Result<CollectorMessage> parse_collector_message(std::string_view message);
 
 }  // namespace fathom::ingest

@@ -240,5 +240,28 @@ TEST(CollectorMessages, RulesAreReadAllOrNone) {
   EXPECT_TRUE(heard<Rules>(encode(rules)).request.empty());
 }
 
+TEST(CollectorMessages, RulesOfRedactionComeBack) {
+  const RedactionRules none;
+  EXPECT_EQ(heard<Asked<RedactionRules>>(encode(none)).request, none) << "those of before are void";
+  const RedactionRules rules{"print", {"hash key user.email", "mask value \xff[0-9]{16}"}, std::string(32, '\xfe')};
+  const auto asked = heard<Asked<RedactionRules>>(encode(rules));
+  EXPECT_EQ(asked.fault, "");
+  EXPECT_EQ(asked.request, rules) << "not repaired: it would be another rule";
+}
+
+TEST(CollectorMessages, RulesOfRedactionAreReadAllOrNone) {
+  const auto heard_of = [](const RedactionRules& rules) { return heard<Asked<RedactionRules>>(encode(rules)); };
+  RedactionRules rules{"print", std::vector<std::string>(kMostRedactionRules, "drop key a"), "key"};
+  EXPECT_EQ(heard_of(rules).request, rules);
+  rules.rules.emplace_back("drop key b");
+  EXPECT_NE(heard_of(rules).fault, "");
+  EXPECT_EQ(heard_of(rules).request, RedactionRules()) << "what is left out would not be redacted";
+  const std::string long_rule(kMostRedactionBytes / 2 + 1, 'a');
+  EXPECT_NE(heard_of({"print", {long_rule, long_rule}, "key"}).fault, "");
+  EXPECT_NE(heard_of({"print", {"drop key a"}, std::string(kMostRedactionKeyBytes + 1, 'k')}).fault, "");
+  EXPECT_NE(heard_of({std::string(kMostFingerprintBytes + 1, 'f'), {"drop key a"}, "key"}).fault, "");
+  EXPECT_NE(heard_of({"", {"drop key a"}, "key"}).fault, "") << "captures could not say that they are redacted";
+}
+
 }  // namespace
 }  // namespace fathom::ingest

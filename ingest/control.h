@@ -90,4 +90,12 @@ struct TracepointRule {
   bool operator==(const TracepointRule&) const = default;
 };
 
+// The server's rules of redaction, with the key of their hashes.
+struct RedactionRules {
+  std::string fingerprint;  // of rules and key; empty: there are no rules
+  std::vector<std::string> rules;
+  std::string key;  // a secret
+  bool operator==(const RedactionRules&) const = default;
+};
+
 }  // namespace fathom::ingest

@@ -32,6 +32,12 @@ inline constexpr size_t kMostTracepointAnswerBytes = 1 << 20;
 inline constexpr size_t kMostPrograms = 1024;
 inline constexpr size_t kMostTracepoints = 20'000;
 
+// Of RedactionRules: servers refuse a configuration with more, and agents apply none of a message that has more.
+inline constexpr size_t kMostRedactionRules = 1000;
+inline constexpr size_t kMostRedactionBytes = 512 << 10;  // of all rules
+inline constexpr size_t kMostRedactionKeyBytes = 1024;
+inline constexpr size_t kMostFingerprintBytes = 64;
+
 // Of one CapturePart; agents of ours send smaller ones, so that spans do not wait behind them.
 inline constexpr uint64_t kMostCapturePartBytes = 1 << 20;
 // Captures of one stream that are begun and have no answer for good.

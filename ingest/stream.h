@@ -41,6 +41,7 @@ struct Hello {
   bool reports_skipped_captures = false;  // it sends SkippedCaptures; older agents do not set this
   uint64_t slowest_period_nano = 0;       // it captures the slowest requests of each such period; 0: unknown
   NodeKey node_key;                       // older agents have none
+  bool takes_redaction_rules = false;     // it applies RedactionRules
 };
 
 struct Batch {
@@ -81,8 +82,9 @@ struct CaptureBegin {
   bool truncated = false;
   Losses losses;
   uint64_t size_bytes = 0;
-  Sha256 sha256;                   // of the content; zero: not computed
-  bool content_is_stored = false;  // the content was sent as another capture's: no parts follow
+  Sha256 sha256;                      // of the content; zero: not computed
+  bool content_is_stored = false;     // the content was sent as another capture's: no parts follow
+  std::string redaction_fingerprint;  // of the RedactionRules that were applied to all of it; empty: none were
 };
 
 // A request that may be among the slowest of its period, so other nodes shall hold captures of its trace.

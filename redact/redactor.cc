@@ -46,6 +46,51 @@ TextRange first_match(const re2::RE2& regex, std::string_view text, TextRange ra
   return {};
 }
 
+// How many bytes at the text's begin are a hash or a mask that a Redactor made; 0: they are neither.
+size_t redacted_bytes(std::string_view text) {
+  if (text.starts_with(kRedactMask)) return kRedactMask.size();
+  if (!text.starts_with(kRedactHashPrefix)) return 0;
+  const std::string_view digits = text.substr(kRedactHashPrefix.size(), kHashDigits);
+  const bool is_hash =
+      digits.size() == kHashDigits && digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return is_hash ? kRedactHashPrefix.size() + kHashDigits : 0;
+}
+
+// The first hash or mask at or after `from`; empty: there is none.
+TextRange find_redacted(std::string_view text, size_t from) {
+  constexpr char kFirstLetters[] = {kRedactMask[0], kRedactHashPrefix[0], '\0'};
+  for (size_t at = text.find_first_of(kFirstLetters, from); at != std::string_view::npos;
+       at = text.find_first_of(kFirstLetters, at + 1)) {
+    const size_t bytes = redacted_bytes(text.substr(at));
+    if (bytes > 0) return {at, at + bytes};
+  }
+  return {};
+}
+
+// Calls `take` with the range of each part that is no hash or mask, and of each that is one, in their order.
+template <typename Take>
+void for_each_part(std::string_view text, Take take) {
+  for (size_t from = 0; from < text.size();) {
+    const TextRange redacted = find_redacted(text, from);
+    const size_t plain_end = redacted.empty() ? text.size() : redacted.begin;
+    if (plain_end > from) take(TextRange{from, plain_end}, false);
+    if (!redacted.empty()) take(redacted, true);
+    from = redacted.empty() ? text.size() : redacted.end;
+  }
+}
+
+bool has_match(const re2::RE2& regex, std::string_view text) {
+  bool found = false;
+  for_each_part(text, [&](TextRange part, bool is_redacted) {
+    found = found || (!is_redacted && !first_match(regex, text, part).empty());
+  });
+  return found;
+}
+
+bool is_redacted_whole(const RedactValue& value) {
+  return value.kind == Kind::kText && !value.text.empty() && redacted_bytes(value.text) == value.text.size();
+}
+
 re2::RE2::Options regex_options() {
   re2::RE2::Options options;
   options.set_log_errors(false);
@@ -91,6 +136,18 @@ class Redactor::Replacer {
   Replacer(const Redactor& redactor, std::string_view text, size_t room, std::string& out)
       : redactor_(redactor), text_(text), room_(room), out_(out), used_(redactor.value_rules_.size()) {}
 
+  void append() {
+    for_each_part(text_, [this](TextRange part, bool is_redacted) {
+      append(is_redacted ? used_.size() : redactor_.drop_rules_, part);
+    });
+  }
+  void count(RedactCounts& counts) const {
+    for (size_t i = 0; i < used_.size(); ++i) {
+      if (used_[i]) ++counts[static_cast<size_t>(redactor_.value_rules_[i].action)];
+    }
+  }
+
+ private:
   void append(size_t rule, TextRange range) {
     if (is_full() || range.empty()) return;
     if (rule == used_.size()) return append(range);
@@ -103,13 +160,6 @@ class Redactor::Replacer {
       range.begin = match.end;
     }
   }
-  void count(RedactCounts& counts) const {
-    for (size_t i = 0; i < used_.size(); ++i) {
-      if (used_[i]) ++counts[static_cast<size_t>(redactor_.value_rules_[i].action)];
-    }
-  }
-
- private:
   bool is_full() const { return out_.size() > room_; }
   void append(TextRange range) {
     out_.append(text_, range.begin, std::min(range.end - range.begin, room_ - out_.size() + 1));
@@ -203,14 +253,14 @@ std::string Redactor::hash(std::string_view text) const {
 }
 
 std::string Redactor::replaced(RedactAction action, const RedactValue& value) const {
-  return action == RedactAction::kHash ? hash(hashed_text(value)) : std::string(kRedactMask);
+  if (action != RedactAction::kHash) return std::string(kRedactMask);
+  return is_redacted_whole(value) ? std::string(value.text) : hash(hashed_text(value));
 }
 
 RedactOutcome Redactor::search(std::string_view text, bool is_whole, size_t room, std::string& out,
                                RedactCounts& counts) const {
   size_t first = 0;
-  while (first < value_rules_.size() && first_match(*value_rules_[first].regex, text, {0, text.size()}).empty())
-    ++first;
+  while (first < value_rules_.size() && !has_match(*value_rules_[first].regex, text)) ++first;
   if (first == value_rules_.size()) return RedactOutcome::kKept;
   const RedactAction action = value_rules_[first].action;
   if (action == RedactAction::kDrop || is_whole) ++counts[static_cast<size_t>(action)];
@@ -218,7 +268,7 @@ RedactOutcome Redactor::search(std::string_view text, bool is_whole, size_t room
   out.clear();
   if (is_whole) return out = replaced(action, RedactValue::of_text(text)), RedactOutcome::kChanged;
   Replacer replacer(*this, text, room, out);
-  replacer.append(drop_rules_, {0, text.size()});
+  replacer.append();
   replacer.count(counts);
   return RedactOutcome::kChanged;
 }

@@ -3,7 +3,9 @@
 // Purpose: agents and the server redact alike. It knows no type of the store or of the wire: callers pass keys and
 // values. Key rules: the first that matches, in the order of the rules, decides. Value rules: "drop" rules are tried
 // first, on the whole text; then every hash and mask rule replaces its matches, in the order of the rules, outside of
-// what an earlier rule replaced. A key rule that matched leaves nothing for value rules.
+// what an earlier rule replaced. A key rule that matched leaves nothing for value rules. A hash and a mask stay as they
+// are, wherever they stand in a text: rules may be applied to a result again, on the next host, and a value that was
+// hashed once has one hash. Only drop and mask rules for its key still apply to a hash.
 // Thread safety: immutable, all methods are safe. Ownership: results are in the caller's strings.
 // Memory: each regular expression has kRegexMemoryBytes; when its cache is full, RE2 searches slower, still in linear
 // time. Errors: make() says which rule is wrong, where, and the fix.

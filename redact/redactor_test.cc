@@ -104,6 +104,24 @@ TEST(Redactor, ReplacesNothingTwice) {
   EXPECT_EQ(text_after({"mask value b$"}, "bab"), "ba[masked]");
 }
 
+// An agent redacts with its rules and the server's, and the server redacts again.
+TEST(Redactor, LeavesHashesAndMasksAsTheyAre) {
+  const std::string hash = hash_of("ann", 8);
+  EXPECT_EQ(after({"hash key k"}, "k", RedactValue::of_text(hash)), hash);
+  EXPECT_EQ(after({"hash key k"}, "k", RedactValue::of_text("[masked]")), "[masked]");
+  EXPECT_EQ(after({"mask key k"}, "k", RedactValue::of_text(hash)), "[masked]");
+  EXPECT_EQ(after({"drop key k"}, "k", RedactValue::of_text(hash)), "");
+  EXPECT_NE(after({"hash key k"}, "k", RedactValue::of_text(hash + "0")), hash + "0") << "no hash of ours";
+  EXPECT_NE(after({"hash key k"}, "k", RedactValue::of_text(hash.substr(0, 36))), hash.substr(0, 36));
+  EXPECT_EQ(text_after({"mask value [0-9a-f]+"}, hash), "kept");
+  EXPECT_EQ(text_after({"drop value masked"}, "of [masked]"), "kept");
+  EXPECT_EQ(text_after({"mask value [a-z]+"}, "of [masked] and " + hash + "f"),
+            "[masked] [masked] [masked] " + hash + "[masked]");
+  const Rules rules = {"hash value [a-z]+@[a-z.]+", "mask value [0-9]{3,}", "mask value ^of"};
+  const std::string once = text_after(rules, "of ann@example.org, 4111");
+  EXPECT_EQ(text_after(rules, once), "kept") << once;
+}
+
 TEST(Redactor, SearchesNumbersAndBytes) {
   const Rules card = {"mask value [0-9]{13,19}"};
   EXPECT_EQ(after(card, "k", RedactValue::of_int(4111111111111111)), "[masked]");

@@ -61,6 +61,7 @@ agent::UplinkOptions Daemon::uplink_options() const {
                               .captures_off = !options_.captures,
                               .reports_skipped_captures = options_.captures,
                               .slowest_period_nano = options_.captures ? options_.slowest_period_nano : 0,
+                              .use_redaction_rules = [this](const auto& rules) { redaction_.use_servers(rules); },
                               .spool_directory = state_->spool(),
                               .spool_limit_bytes = options_.spool_limit_bytes};
   uplink.capture_memory_bytes += options_.slowest_bytes;  // the agent sends a minute's slowest together
@@ -73,6 +74,7 @@ agent::AgentOptions Daemon::agent_options() const {
   options.listener.node_id = state_->node_id();
   options.drain.node_id = state_->node_id();
   options.drain.boot_id = agent::boot_id();
+  options.drain.redaction = &redaction_.current();
   if (captures_) {
     options.observer = captures_.get();
     options.drain.finished_spans = &captures_->finished_spans();
@@ -105,6 +107,13 @@ agent::CaptureServiceOptions Daemon::capture_options() const {
     return clock ? clock->offset_nano : 0;
   };
   return options;
+}
+
+// On the worker's thread.
+agent::CaptureWorker::Encode Daemon::capture_encoder() const {
+  return [this](const agent::CaptureJob& job, const agent::TickTimes& times) {
+    return agent::encode_redacted_capture(job, times, redaction_.current().get());
+  };
 }
 
 agent::NodeSnapshotOptions Daemon::snapshot_options() const {
@@ -170,8 +179,11 @@ void Daemon::watch_expiry() {
 Result<> Daemon::reload(const AgentProgramOptions& options) {
   auto expiries = net::expiries(options.collector_security);
   if (!expiries) return expiries.error();
+  auto rules = redaction_.read(options);
+  if (!rules) return rules.error();
   if (Result<> loaded = cli::reload(security_); !loaded) return loaded;
   net::warn_of_expiry(*expiries);
+  redaction_.use_own(*std::move(rules));
   uplink_->set_spool_limit(options.spool_limit_bytes);
   if (captures_) captures_->set_limits(worker_options(options));
   if (snapshots_) snapshots_->set_spool_limit(options.pt_spool_bytes);
@@ -183,11 +195,12 @@ Result<> Daemon::start() {
   Result<agent::StateDirectory> state = agent::StateDirectory::open(options_.state_directory);
   if (!state) return state.error();
   state_ = *std::move(state);
+  if (Result<> rules = redaction_.open(options_, state_->path()); !rules) return rules;
   if (Result<> snapshots = start_snapshots(); !snapshots) return snapshots;
   uplink_ = std::make_unique<agent::Uplink>(loop_, uplink_options(), [this] { return facts(); });
   if (options_.captures) {
-    captures_ = std::make_unique<agent::CaptureService>(loop_, capture_options(), clock_, sources_,
-                                                        agent::encode_capture, *uplink_);
+    captures_ = std::make_unique<agent::CaptureService>(loop_, capture_options(), clock_, sources_, capture_encoder(),
+                                                        *uplink_);
     uplink_->set_control(captures_.get());
   }
   Result<> connects = uplink_->start();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "apps/agent/options.h"
+#include "apps/agent/redaction.h"
 #include "apps/agent/sources.h"
 #include "base/result.h"
 #include "cli/signals.h"
@@ -48,6 +49,7 @@ class Daemon {
   agent::NodeFacts facts() const;
   static agent::CaptureWorkerOptions worker_options(const AgentProgramOptions& options);
   agent::CaptureServiceOptions capture_options() const;
+  agent::CaptureWorker::Encode capture_encoder() const;
   agent::NodeSnapshotOptions snapshot_options() const;
   Result<> start_snapshots();
   void wait_for_signal(cli::Signals& signals);
@@ -63,6 +65,7 @@ class Daemon {
   boost::asio::posix::stream_descriptor signal_{loop_};
   boost::asio::steady_timer expiry_{loop_};
   std::optional<agent::StateDirectory> state_;
+  AgentRedactionRules redaction_;
   std::unique_ptr<agent::Uplink> uplink_;
   std::unique_ptr<agent::NodeSnapshots> snapshots_;  // null: none are cut, and none are left from before
   const agent::Sources sources_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/agent/daemon.h"
+#include "apps/agent/redaction.h"
 #include "apps/agent/sources.h"
 #include "base/journal.h"
 #include "base/log.h"
@@ -23,7 +24,8 @@ namespace fathom {
 namespace {
 
 // What Daemon::reload() takes, and the log's level.
-const std::vector<std::string> kReloadable = {"log-level", "spool-limit", "capture-budget", "pt-spool"};
+const std::vector<std::string> kReloadable = {"log-level", "spool-limit", "capture-budget",
+                                              "pt-spool",  "redact",      "redact-key-file"};
 
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
@@ -94,6 +96,9 @@ cli::ExitCode check(const cli::Settings& settings, const AgentProgramOptions& op
   auto expiries = net::expiries(options.collector_security);
   if (!expiries) return refuse(cli::ExitCode::kUsage, settings.located(expiries.error()).message);
   net::warn_of_expiry(*expiries);
+  if (Result<> key = check_redact_key(options); !key) {
+    return refuse(cli::ExitCode::kUsage, settings.located(key.error()).message);
+  }
   return print("the configuration is right\n");
 }
 

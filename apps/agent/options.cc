@@ -7,6 +7,7 @@
 #include "cli/filter_flags.h"
 #include "cli/sizes.h"
 #include "net/address.h"
+#include "redact/redactor.h"
 
 namespace fathom {
 
@@ -134,6 +135,15 @@ Result<> pt_options(const cli::Args& args, AgentProgramOptions& options) {
   return {};
 }
 
+// The key is not read here: it may have to be made.
+Result<> redact_options(const cli::Args& args, AgentProgramOptions& options) {
+  options.redact = args.all("--redact");
+  options.redact_key_file = args.get("--redact-key-file");
+  auto rules = Redactor::make(options.redact, {});
+  if (!rules) return rules.error();
+  return {};
+}
+
 Result<> security_options(const cli::Args& args, AgentProgramOptions& options) {
   auto files = cli::listener_files(args, {options.http_address});
   if (!files) return files.error();
@@ -168,6 +178,7 @@ Result<AgentProgramOptions> agent_options(const cli::Args& args, const AgentEnvi
   if (!collector) return collector.error();
   options.collector = *collector;
   options.node_name = args.get("--node-name");
+  if (Result<> redaction = redact_options(args, options); !redaction) return redaction.error();
   Result<uint64_t> spool = args.size_bytes("--spool-limit");
   if (!spool) return spool.error();
   options.spool_limit_bytes = *spool;

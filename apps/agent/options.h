@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/args.h"
@@ -21,7 +22,9 @@ struct AgentProgramOptions {
   cli::ListenerFiles security;  // of --http
   std::string state_directory;
   uint64_t spool_limit_bytes = 0;
-  std::string http_address;  // empty: none
+  std::string http_address;         // empty: none
+  std::vector<std::string> redact;  // rules
+  std::string redact_key_file;      // empty: in the state directory
   bool captures = true;
   std::string kernel_events;         // "off", "requested", "scheduling", "traced"
   uint64_t kernel_events_bytes = 0;  // per processor

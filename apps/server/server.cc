@@ -123,7 +123,7 @@ Result<> Server::load_query_token() {
 }
 
 // The data directory exists.
-Result<std::shared_ptr<const Redactor>> Server::load_redactor(const ServerOptions& options) {
+Result<Server::RedactionRules> Server::load_redaction(const ServerOptions& options) {
   auto rules = parse_redact_rules(options.redact_rules);
   if (!rules) return rules.error();
   RedactKey key;
@@ -132,7 +132,13 @@ Result<std::shared_ptr<const Redactor>> Server::load_redactor(const ServerOption
     if (!read) return read.error();
     key = *read;
   }
-  return Redactor::make(options.redact_rules, key);
+  auto redactor = Redactor::make(options.redact_rules, key);
+  if (!redactor) return redactor.error();
+  RedactionRules made{.redactor = *std::move(redactor), .of_agents = {}};
+  if (made.redactor->empty()) return made;
+  made.of_agents = {made.redactor->fingerprint(), options.redact_rules,
+                    has_hash_rule(*rules) ? std::string(key.view()) : std::string()};
+  return made;
 }
 
 Result<cli::Addresses> Server::start(cli::Signals& signals) {
@@ -147,9 +153,11 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
   warn_if_others_read(options_.store.path);
-  auto redactor = load_redactor(options_);
-  if (!redactor) return redactor.error();
-  options_.collector.redactor = *std::move(redactor);
+  auto redaction = load_redaction(options_);
+  if (!redaction) return redaction.error();
+  options_.collector.redactor = redaction->redactor;
+  options_.collector.agent_redaction = std::make_shared<collector::AgentRedaction>();
+  options_.collector.agent_redaction->set(std::move(redaction->of_agents), redaction->redactor);
   auto audit = net::AuditLog::open(options_.audit_log);
   if (!audit) return audit.error();
   options_.query.audit = audit_ = *std::move(audit);
@@ -193,8 +201,8 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
 }
 
 Result<> Server::reload(const ServerOptions& options) {
-  auto redactor = load_redactor(options);
-  if (!redactor) return redactor.error();
+  auto redaction = load_redaction(options);
+  if (!redaction) return redaction.error();
   std::optional<net::Tokens::KnownTokens> query_tokens;
   if (query_tokens_) {
     auto read = query_tokens_->read();
@@ -211,7 +219,8 @@ Result<> Server::reload(const ServerOptions& options) {
   store_->set_limits(options.store);
   if (snapshots_) snapshots_->set_retention(options.snapshots);
   collector::CollectorOptions collector = options.collector;
-  collector.redactor = *std::move(redactor);
+  collector.redactor = redaction->redactor;
+  options_.collector.agent_redaction->set(std::move(redaction->of_agents), redaction->redactor);
   collector_->set_limits(collector);
   query_->set_limits(options.query);
   return {};

@@ -13,6 +13,7 @@
 #include "cli/signals.h"
 #include "collector/agents/node_keys.h"
 #include "collector/control/control_router.h"
+#include "ingest/control.h"
 #include "net/audit_log.h"
 #include "net/tokens.h"
 #include "redact/redactor.h"
@@ -40,7 +41,12 @@ class Server {
   Result<> open_store(cli::Signals& signals);
   void start_control();
   Result<> load_query_token();
-  static Result<std::shared_ptr<const Redactor>> load_redactor(const ServerOptions& options);
+  // The server's redaction rules: for spans, and for agents, which apply them to captures.
+  struct RedactionRules {
+    std::shared_ptr<const Redactor> redactor;
+    ingest::RedactionRules of_agents;
+  };
+  static Result<RedactionRules> load_redaction(const ServerOptions& options);
 
   ServerOptions options_;
   bool is_data_unusable_ = false;

@@ -79,6 +79,7 @@ std::string_view stream_end_label(StreamEnd end) {
 void list_session_metrics() {
   session_metrics();
   SessionCaptures::list_metrics();
+  AgentRedaction::list_metrics();
 }
 
 AgentSession::AgentSession(std::shared_ptr<const SessionContext> context, std::weak_ptr<SessionWire> wire)
@@ -135,6 +136,7 @@ void AgentSession::take(ingest::Hello& hello) {
   }
   if (gone) return context_->nodes->detach(stream);  // it ended while it said hello
   welcome();
+  if (hello.takes_redaction_rules && context_->redaction) send_redaction_rules();
   if (hello.takes_requests && context_->streams) be_asked(hello.slowest_period_nano);
 }
 
@@ -307,15 +309,18 @@ void AgentSession::fail(StreamEnd end, const std::string& message) {
 void AgentSession::leave(StreamEnd end) {
   uint64_t stream = 0;
   bool is_asked = false;
+  bool takes_rules = false;
   {
     std::lock_guard lock(mutex_);
     if (std::exchange(ended_, true)) return;
     stream = stream_;
     is_asked = is_asked_;
+    takes_rules = takes_redaction_rules_;
   }
   session_metrics().ended[static_cast<size_t>(end)]->add();
   if (stream != 0) context_->nodes->detach(stream);
   if (is_asked) context_->streams->detach(stream, context_->answers.get());
+  if (takes_rules) context_->redaction->detach(stream);
   if (auto captures = this->captures()) captures->end_incomplete();
 }
 

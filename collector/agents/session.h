@@ -18,6 +18,7 @@
 
 #include "base/byte_budget.h"
 #include "base/time.h"
+#include "collector/agents/agent_redaction.h"
 #include "collector/agents/node_keys.h"
 #include "collector/agents/node_streams.h"
 #include "collector/agents/registry.h"
@@ -45,10 +46,11 @@ struct SessionContext {
   std::shared_ptr<NodeRegistry> nodes;
   SessionLimits limits;
   std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano;
-  std::shared_ptr<CaptureIntake> captures = nullptr;  // null: none are taken
-  std::shared_ptr<NodeStreams> streams = nullptr;     // null: nobody asks agents for anything
-  std::shared_ptr<NodeAnswers> answers = nullptr;     // null: nobody listens
-  std::shared_ptr<NodeKeys> keys = nullptr;           // null: node ids have no keys
+  std::shared_ptr<CaptureIntake> captures = nullptr;    // null: none are taken
+  std::shared_ptr<NodeStreams> streams = nullptr;       // null: nobody asks agents for anything
+  std::shared_ptr<NodeAnswers> answers = nullptr;       // null: nobody listens
+  std::shared_ptr<NodeKeys> keys = nullptr;             // null: node ids have no keys
+  std::shared_ptr<AgentRedaction> redaction = nullptr;  // null: captures are accepted as they are
 };
 
 class AgentSession : public std::enable_shared_from_this<AgentSession> {
@@ -89,6 +91,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   std::shared_ptr<SessionCaptures> captures();
   void welcome();
   void be_asked(uint64_t period_nano);
+  void send_redaction_rules();
   void no_room_for_batch(uint64_t sequence, uint64_t bytes);
   bool no_room_for_others(std::string_view begin, uint64_t bytes);
   bool open();
@@ -110,8 +113,9 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   bool half_closed_ = false;
   bool draining_ = false;
   bool is_asked_ = false;  // NodeStreams has it
-  uint64_t stream_ = 0;    // the registry's number: set before open_
-  NodeId node_id_;         // as Hello had it: set before open_
+  bool takes_redaction_rules_ = false;
+  uint64_t stream_ = 0;  // the registry's number: set before open_
+  NodeId node_id_;       // as Hello had it: set before open_
   std::string host_name_;
   std::shared_ptr<SessionCaptures> captures_;  // since Hello
   uint64_t sequence_ = 0;

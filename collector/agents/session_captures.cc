@@ -57,12 +57,13 @@ void SessionCaptures::list_metrics() {
   capture_metrics();
 }
 
-SessionCaptures::Begun SessionCaptures::begin(store::CaptureInfo info, bool content_is_stored) {
+SessionCaptures::Begun SessionCaptures::begin(store::CaptureInfo info, bool content_is_stored,
+                                              const std::string& rejection) {
   std::unique_lock lock(mutex_);
   if (ended_) return capture_metrics().abandoned.add(), Begun();
   if (std::optional<Breach> breach = refusal(info)) return {std::move(breach)};
   Begun begun;
-  if (std::string why = why_not(info); !why.empty()) {
+  if (std::string why = rejection.empty() ? why_not(info) : rejection; !why.empty()) {
     answer({.id = info.id, .state = State::kRefused, .message = std::move(why)});
   } else if (draining_) {
     retry(info.id, "the collector is ending");

@@ -39,8 +39,9 @@ class SessionCaptures : public std::enable_shared_from_this<SessionCaptures> {
     std::optional<Breach> breach;
     bool is_under_way = false;  // false also if it was refused, or must be sent again later
   };
-  // `content_is_stored`: the agent will send no parts.
-  Begun begin(store::CaptureInfo info, bool content_is_stored = false);
+  // `content_is_stored`: the agent will send no parts. `rejection`: why it is rejected for good; empty: it is
+  // not.
+  Begun begin(store::CaptureInfo info, bool content_is_stored = false, const std::string& rejection = {});
   // The rule that the part breaks; nothing: none.
   std::optional<Breach> part(const ingest::CapturePart& part);
   // Reports of skipped captures. Reports beyond the stream's rate are dropped and counted.

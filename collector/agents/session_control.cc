@@ -44,8 +44,10 @@ void AgentSession::end_for(const std::optional<Breach>& breach) {
 void AgentSession::take(ingest::CaptureBegin& begin) {
   context_->nodes->heard(stream_);
   const bool content_is_stored = begin.content_is_stored;
+  const std::string rejection =
+      context_->redaction ? context_->redaction->why_rejected(begin.redaction_fingerprint, node_id_) : std::string();
   const store::CaptureInfo info = capture_info(std::move(begin), node_id_, host_name_);
-  SessionCaptures::Begun begun = captures()->begin(info, content_is_stored);
+  SessionCaptures::Begun begun = captures()->begin(info, content_is_stored, rejection);
   // Not of those that are refused: they cost an agent nothing, and what listens has bounds.
   if (begun.is_under_way && context_->answers) context_->answers->capture_begins(node_id_, info);
   end_for(begun.breach);
@@ -56,13 +58,22 @@ void AgentSession::take(const ingest::CapturePart& part) {
 }
 
 void AgentSession::take(ingest::SlowTrace& trace) {
-  if (context_->answers) context_->answers->slow_trace(node_id_, std::move(trace));
+  if (!context_->answers) return;
+  // Requests for captures on other nodes give it as their reason.
+  if (context_->redaction) trace.operation = context_->redaction->operation(std::move(trace.operation));
+  context_->answers->slow_trace(node_id_, std::move(trace));
 }
 
 void AgentSession::take(ingest::SkippedCaptures& skipped) {
   context_->nodes->heard(stream_);
   std::vector<store::SkippedCapture> all;
-  for (ingest::SkippedCapture& one : skipped) all.push_back(skipped_capture(std::move(one), node_id_, host_name_));
+  for (ingest::SkippedCapture& one : skipped) {
+    if (context_->redaction) {
+      one.service = context_->redaction->service(std::move(one.service));
+      one.operation = context_->redaction->operation(std::move(one.operation));
+    }
+    all.push_back(skipped_capture(std::move(one), node_id_, host_name_));
+  }
   captures()->skipped(std::move(all));
 }
 
@@ -85,6 +96,18 @@ void AgentSession::be_asked(uint64_t period_nano) {
     gone = ended_;
   }
   if (gone) context_->streams->detach(stream_, context_->answers.get());
+}
+
+// As be_asked(): the stream may end at any moment.
+void AgentSession::send_redaction_rules() {
+  context_->redaction->attach(stream_, wire_);
+  bool gone = false;
+  {
+    std::lock_guard lock(mutex_);
+    takes_redaction_rules_ = true;
+    gone = ended_;
+  }
+  if (gone) context_->redaction->detach(stream_);
 }
 
 // False: it is no message that may go missing.

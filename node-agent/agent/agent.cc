@@ -26,7 +26,7 @@ Agent::Agent(boost::asio::io_context& loop, const AgentOptions& options, ClockSo
       store_(store),
       clock_(clock),
       drain_(loop, options.drain, clock_, losses_, outbox),
-      programs_(store, losses_, options.limits, options.times, options.marks_spans),
+      programs_(store, losses_, options.limits, options.times, options.marks_spans, options.drain.redaction),
       details_(store, losses_, options.detail_limits, options.detail_times),
       listener_(loop, options.listener, *this),
       timer_(loop) {

@@ -44,7 +44,7 @@ struct AgentOptions {
   ProgramTimes times;
   DetailLimits detail_limits;
   DetailTimes detail_times;
-  DrainOptions drain;
+  DrainOptions drain;  // `redaction` is also that of resources
   uint64_t poll_nano = 50'000'000;
   bool marks_spans = false;           // programs say their active span to Intel PT, which records them
   AgentObserver* observer = nullptr;  // outlives the agent

@@ -117,9 +117,11 @@ Drain::Step Drain::drain(const std::shared_ptr<Program>& program) {
   return Step::kDone;
 }
 
-// A third of the outbox's limit: OTLP may be five eighths longer than records, and whole chunks are read.
+// A third of the outbox's limit: OTLP may be five eighths longer than records, and whole chunks are read. Redacted
+// records may be longer, too.
 uint64_t Drain::batch_bytes() const {
-  return std::min(options_.batch_bytes, outbox_.most_bytes() / 3);
+  const uint64_t most = std::min(options_.batch_bytes, outbox_.most_bytes() / 3);
+  return rules_of(options_.redaction) ? most / SpanRedactor::kMostGrowth : most;
 }
 
 // Made for each batch: a new connection may change the pid. It comes first: servers drop attributes from the end.
@@ -131,6 +133,7 @@ const std::string& Drain::resource_of(Program& program) {
 
 Collected Drain::collect(Program& program) {
   PoolReader& reader = program.reader();
+  encoder_.redact(rules_of(options_.redaction));
   encoder_.begin(reader.file().shape().clock, resource_of(program), program.last_batch_bytes + 4096,
                  program.node_tids(thread_looks_));
   FinishedSpans* finished = options_.finished_spans;

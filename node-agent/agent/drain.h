@@ -32,8 +32,9 @@ struct DrainOptions {
   uint64_t short_batch_pause_nano = 100'000'000;
   uint64_t pause_per_span_nano = 20'000'000;  // of the last batch: a program with few spans need not wait for more
   uint64_t longest_fruitless_nano = 400'000'000;
-  FinishedSpans* finished_spans = nullptr;  // receives every span that is read
-  LookBudget::Limits thread_looks;          // for thread ids of programs in other pid namespaces
+  FinishedSpans* finished_spans = nullptr;      // receives every span that is read
+  const CurrentRedaction* redaction = nullptr;  // of spans; null: no rules
+  LookBudget::Limits thread_looks;              // for thread ids of programs in other pid namespaces
 };
 
 // Equal for the same batch of the same pool, whichever agent reads it, until the host reboots.

@@ -147,12 +147,21 @@ bool Program::look_for_threads(uint64_t now_nano, LookBudget& looks) {
 }
 
 const std::string& Program::resource() {
-  if (std::optional<std::string> text = reader_.new_resource(ended_)) {
-    resource_ = encode_resource(*text);
-    service_ = value_in_resource(*text, "service.name");
-    service_namespace_ = value_in_resource(*text, "service.namespace");
-  }
+  std::shared_ptr<const Redaction> rules = rules_of(current_redaction_);
+  std::optional<std::string> text = reader_.new_resource(ended_);
+  if (!text && rules == redaction_) return resource_;
+  if (text) pool_resource_ = *std::move(text);
+  redaction_ = std::move(rules);
+  const std::string redacted = redaction_ ? redacted_resource(pool_resource_, *redaction_) : pool_resource_;
+  resource_ = encode_resource(redacted);
+  service_ = value_in_resource(redacted, "service.name");
+  service_namespace_ = value_in_resource(redacted, "service.namespace");
   return resource_;
+}
+
+const std::shared_ptr<const Redaction>& Program::redaction() {
+  (void)resource();
+  return redaction_;
 }
 
 const std::string& Program::service() {

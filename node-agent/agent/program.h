@@ -18,6 +18,7 @@
 #include "node-agent/agent/process_life.h"
 #include "node-agent/capture/node_threads.h"
 #include "node-agent/pool/pool_reader.h"
+#include "node-agent/redaction/current_redaction.h"
 #include "node-agent/socket/listener.h"
 
 namespace fathom::agent {
@@ -51,8 +52,15 @@ struct ProgramTimes {
 
 class Program : public std::enable_shared_from_this<Program> {
  public:
-  Program(const ProgramId& id, PoolReader reader, const ProgramTimes& times, uint64_t now_nano)
-      : id_(id), stored_name_(id.store_name()), times_(times), alone_since_nano_(now_nano), reader_(std::move(reader)) {
+  // `redaction`: outlives the program; null: no rules.
+  Program(const ProgramId& id, PoolReader reader, const ProgramTimes& times, uint64_t now_nano,
+          const CurrentRedaction* redaction = nullptr)
+      : id_(id),
+        stored_name_(id.store_name()),
+        times_(times),
+        current_redaction_(redaction),
+        alone_since_nano_(now_nano),
+        reader_(std::move(reader)) {
     know_threads_of(id.process.pid);
   }
 
@@ -75,11 +83,13 @@ class Program : public std::enable_shared_from_this<Program> {
   // it; reading stops.
   bool note_read_after_end(const Collected& collected);
 
-  // The resource, encoded as OTLP; encoded again when the program has changed it.
+  // The redacted resource, encoded as OTLP; encoded again when the program, or somebody the rules, have changed.
   const std::string& resource();
   // Its service.name; empty: not known yet.
   const std::string& service();
   const std::string& service_namespace();
+  // The rules that service() and resource() are redacted by; null: no rules.
+  const std::shared_ptr<const Redaction>& redaction();
   // The process id on the node; 0: not known.
   pid_t node_pid() const { return threads_pid_; }
   // Its thread ids are not the node's: it is in another pid namespace.
@@ -116,6 +126,7 @@ class Program : public std::enable_shared_from_this<Program> {
   ProgramId id_;
   const std::string stored_name_;
   const ProgramTimes times_;
+  const CurrentRedaction* const current_redaction_;
   std::set<ConnectionId> connections_;
   uint64_t alone_since_nano_;
   uint64_t next_look_nano_ = 0;
@@ -130,6 +141,8 @@ class Program : public std::enable_shared_from_this<Program> {
   PoolReader reader_;
   std::optional<NodeThreads> threads_;
   pid_t threads_pid_ = 0;
+  std::shared_ptr<const Redaction> redaction_;
+  std::string pool_resource_;  // as the program wrote it
   std::string resource_;
   std::string service_;
   std::string service_namespace_;

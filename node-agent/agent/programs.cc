@@ -49,13 +49,14 @@ void ask_for_marks(const PoolFile& file, bool wanted) {
 }  // namespace
 
 Programs::Programs(FdStore& store, AgentLosses& losses, const ProgramLimits& limits, const ProgramTimes& times,
-                   bool marks_spans)
+                   bool marks_spans, const CurrentRedaction* redaction)
     : store_(store),
       losses_(losses),
       limits_(limits),
       times_(times),
       instance_(random_instance()),
-      marks_spans_(marks_spans) {
+      marks_spans_(marks_spans),
+      redaction_(redaction) {
   reading().set(0);
 }
 
@@ -73,8 +74,8 @@ bool Programs::has_room(uid_t uid, uint32_t chunks) const {
 std::shared_ptr<Program> Programs::make(const ProgramId& id, PoolFile file) {
   uint32_t chunks = file.shape().chunk_count;
   ask_for_marks(file, marks_spans_);
-  auto program =
-      std::make_shared<Program>(id, PoolReader(std::move(file), instance_, losses_), times_, now_monotonic_nano());
+  auto program = std::make_shared<Program>(id, PoolReader(std::move(file), instance_, losses_), times_,
+                                           now_monotonic_nano(), redaction_);
   programs_.emplace(id.key, program);
   for (Held* held : {&users_[id.uid], &all_}) {
     ++held->pools;

@@ -33,9 +33,10 @@ struct ProgramLimits {
 
 class Programs : public OfferHandler {
  public:
-  // `marks_spans`: every program is asked to say its active span to Intel PT (PTWRITE), as long as we read its pool.
+  // `redaction`: of programs' resources; outlives this; null: no rules. `marks_spans`: every program is asked to say
+  // its active span to Intel PT (PTWRITE), as long as we read its pool.
   Programs(FdStore& store, AgentLosses& losses, const ProgramLimits& limits, const ProgramTimes& times,
-           bool marks_spans = false);
+           bool marks_spans = false, const CurrentRedaction* redaction = nullptr);
   ~Programs() override;
   Programs(const Programs&) = delete;
   Programs& operator=(const Programs&) = delete;
@@ -81,6 +82,7 @@ class Programs : public OfferHandler {
   const ProgramTimes times_;
   const uint64_t instance_;
   const bool marks_spans_;
+  const CurrentRedaction* const redaction_;
   std::map<PoolKey, std::shared_ptr<Program>> programs_;
   std::map<ConnectionId, PoolKey> connections_;
   std::map<uid_t, Held> users_;

@@ -22,6 +22,7 @@ class StateDirectory {
 
   const std::array<uint8_t, 16>& node_id() const { return node_id_; }
   const std::array<uint8_t, 32>& node_key() const { return node_key_; }
+  const std::string& path() const { return path_; }
   std::string spool() const { return path_ + "/spool"; }
   std::string snapshots() const { return path_ + "/snapshots"; }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
+#include <unordered_map>
 
 namespace fathom::agent {
 
@@ -29,6 +31,7 @@ capture::Capture capture_of(CaptureFacts facts, const TickTimes& times) {
 CaptureBuilder::CaptureBuilder(CaptureFacts facts, const TickTimes& times, ThreadTable::Identify identify,
                                const CaptureLimits& limits, uint64_t slice_bytes)
     : limits_(limits),
+      redaction_(facts.redaction),
       times_(times),
       threads_(std::move(identify), limits.most_threads),
       encoder_(slice_bytes / kLikelyRatio),
@@ -60,10 +63,27 @@ void CaptureBuilder::write_open_spans(std::vector<OpenSpanOfThread> open, pool::
 
 Result<MadeCapture> CaptureBuilder::finish() {
   capture_.threads = threads_.take([this](uint32_t tid) { return encoder_.body().has_events(tid); });
+  if (redaction_ && redaction_->has_value_rules()) redact_names();
   Result<std::string> content = encoder_.finish(capture_);
   if (!content) return content.error();
   return MadeCapture{*std::move(content), truncated_, times_.crosses_jump(capture_.begin_nano, capture_.end_nano),
-                     std::move(capture_.losses)};
+                     std::move(capture_.losses), redaction_};
+}
+
+// Of all sources: names of threads, of spans, and of the threads and programs in the kernel's events, which are many.
+void CaptureBuilder::redact_names() {
+  std::unordered_map<std::string, std::string> known;
+  const auto redact = [&](std::string& name) {
+    if (name.empty()) return;
+    const auto [at, is_new] = known.try_emplace(name);
+    if (is_new) at->second = redaction_->text(name);
+    name = at->second;
+  };
+  for (capture::Thread& thread : capture_.threads) {
+    redact(thread.name);
+    for (capture::OpenSpan& span : thread.open) redact(span.name);
+    for (capture::KernelEvent& event : thread.kernel_events) redact(event.other_name);
+  }
 }
 
 }  // namespace fathom::agent

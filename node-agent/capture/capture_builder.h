@@ -8,6 +8,7 @@
 // a program wrote is a stranger's; memory is bounded by the slices' sizes and the limits.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "capture/encode.h"
 #include "node-agent/capture/thread_table.h"
 #include "node-agent/clock/tick_times.h"
+#include "node-agent/redaction/redaction.h"
 
 namespace fathom::agent {
 
@@ -36,6 +38,7 @@ struct CaptureFacts {
   std::string service;
   std::string reason;  // for people
   bool ended = false;
+  std::shared_ptr<const Redaction> redaction = nullptr;  // null: no rules
 };
 
 // Beside what the slices were limited to.
@@ -50,6 +53,7 @@ struct MadeCapture {
   bool truncated = false;  // beyond the limits: the oldest is missing, and counted
   bool crosses_clock_jump = false;
   std::vector<std::pair<std::string, uint64_t>> losses;  // as the content has them
+  std::shared_ptr<const Redaction> redaction = nullptr;  // that was applied to all of it; null: no rules
 };
 
 class CaptureBuilder {
@@ -73,6 +77,8 @@ class CaptureBuilder {
   // Where one further event of a thread goes: values(), then add(). The thread must be in threads().
   capture::EventColumns& events_of(uint32_t node_tid) { return encoder_.body().events_of(node_tid); }
   capture::BodyEncoder& body() { return encoder_.body(); }
+  // The rules for the values of events, which the slice applies; null: none. Names are redacted by the builder.
+  const Redaction* redaction() const { return redaction_.get(); }
   void count_loss(std::string name, uint64_t many);
   // Something within the window did not fit.
   void set_truncated() { truncated_ = true; }
@@ -84,7 +90,10 @@ class CaptureBuilder {
   Result<MadeCapture> finish();
 
  private:
+  void redact_names();
+
   CaptureLimits limits_;
+  const std::shared_ptr<const Redaction> redaction_;
   TickTimes times_;
   ThreadTable threads_;
   capture::CaptureEncoder encoder_;

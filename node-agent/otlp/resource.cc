@@ -5,17 +5,12 @@
 #include "base/ids.h"
 #include "base/process_attributes.h"
 #include "base/protobuf_writer.h"
+#include "node-agent/otlp/pool_resource.h"
 #include "node-agent/otlp/span_encoder.h"
 
 namespace fathom::agent {
 
 namespace {
-
-uint16_t load16(std::string_view bytes) {
-  uint16_t value;
-  std::memcpy(&value, bytes.data(), sizeof value);
-  return value;
-}
 
 std::string any_number(uint64_t number) {
   std::string any;
@@ -47,27 +42,11 @@ bool is_of_agent(std::string_view key) {
   return key == kProcessIdAttribute || key == kNodeIdAttribute;
 }
 
-struct Pair {
-  std::string_view key;
-  std::string_view value;
-};
-
-// Removes the first pair from the text; nothing: its lengths do not fit the text.
-std::optional<Pair> next_pair(std::string_view& rest) {
-  if (rest.size() < 4) return std::nullopt;
-  size_t key_bytes = load16(rest);
-  size_t value_bytes = load16(rest.substr(2));
-  if (key_bytes + value_bytes > rest.size() - 4) return std::nullopt;
-  Pair pair{rest.substr(4, key_bytes), rest.substr(4 + key_bytes, value_bytes)};
-  rest.remove_prefix(4 + key_bytes + value_bytes);
-  return pair;
-}
-
 }  // namespace
 
 std::string encode_resource(std::string_view rest) {
   std::string resource;
-  while (std::optional<Pair> next = next_pair(rest)) {
+  while (std::optional<ResourcePair> next = next_pair(rest)) {
     if (!is_of_agent(next->key)) append_attribute(resource, next->key, any_value(next->key, next->value));
   }
   return resource;
@@ -81,7 +60,7 @@ void append_process(std::string& resource, const NodeProcess& process) {
 }
 
 std::string value_in_resource(std::string_view rest, std::string_view key) {
-  while (std::optional<Pair> next = next_pair(rest)) {
+  while (std::optional<ResourcePair> next = next_pair(rest)) {
     if (next->key == key) return std::string(next->value);
   }
   return {};

@@ -116,6 +116,11 @@ void SpanEncoder::flush() {
 
 bool SpanEncoder::span(const SpanRecordView& span) {
   if (is_zero(span.head.trace_id) || is_zero(span.head.span_id)) return false;
+  redactor_.has_rules() ? encode(redactor_.redacted(span)) : encode(span);
+  return true;
+}
+
+void SpanEncoder::encode(const SpanRecordView& span) {
   size_t record_bytes = sizeof span.head + span.name.size() + span.items.size();
   auto room = static_cast<size_t>(buffer_.get() + kBufferBytes - writer_.at());
   if (room < most_bytes(record_bytes)) flush();
@@ -123,7 +128,6 @@ bool SpanEncoder::span(const SpanRecordView& span) {
   write(span);
   writer_.end(began);
   if (finished_ != nullptr) finished_->note(span, times_.start_ticks_nano, times_.end_ticks_nano);
-  return true;
 }
 
 void SpanEncoder::write(const SpanRecordView& span) {

@@ -18,6 +18,7 @@
 
 #include "base/protobuf_writer.h"
 #include "node-agent/clock/tick_clock.h"
+#include "node-agent/otlp/span_redactor.h"
 #include "node-agent/pool/losses.h"
 #include "node-agent/pool/pool_reader.h"
 #include "node-agent/pool/record.h"
@@ -36,6 +37,8 @@ class SpanEncoder : public SpanSink {
   // `resource`: from encode_resource(). `expected_bytes`: a guess of the size of the result. `node_tid`: called until
   // finish(); without it, spans name no threads.
   void begin(pool::Clock ticks, std::string_view resource, size_t expected_bytes, NodeTid node_tid = {});
+  // For the following spans; null: they are encoded as they are.
+  void redact(std::shared_ptr<const Redaction> rules) { redactor_.use(std::move(rules)); }
   bool span(const SpanRecordView& span) override;
   std::string finish();
   // The time since the earliest end of the spans since begin().
@@ -53,6 +56,7 @@ class SpanEncoder : public SpanSink {
   };
 
   void flush();
+  void encode(const SpanRecordView& span);
   void write(const SpanRecordView& span);
   void write_times(const pool::SpanRecord& head);
   void write_items(const SpanRecordView& span);
@@ -69,6 +73,7 @@ class SpanEncoder : public SpanSink {
   TickClock& clock_;
   AgentLosses& losses_;
   FinishedSpans* const finished_;
+  SpanRedactor redactor_;
   Counter& without_thread_;
   pool::Clock ticks_ = pool::Clock::kTsc;
   Times times_{};

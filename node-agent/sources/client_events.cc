@@ -55,7 +55,7 @@ void count(const DecodeCounts& counts, CaptureBuilder& capture) {
 void write_client_events(const DetailSnapshot& snapshot, CaptureBuilder& capture) {
   capture.capture().events_complete_from_nano = complete_from_nano(snapshot, capture);
   EventCollector collector(capture.capture(), capture.body(), capture.threads(), capture.times(),
-                           capture.limits().most_spans_in_sets);
+                           capture.limits().most_spans_in_sets, capture.redaction());
   const DecodeCounts counts = collector.collect(snapshot);
   for (auto& [name, many] : snapshot.losses.list()) capture.count_loss(name, many);
   count(counts, capture);

@@ -49,8 +49,12 @@ inline uint32_t EventCollector::tracepoint_of(const Tracepoint& tracepoint) {
   return &tracepoint == last_tracepoint_ ? last_place_ : find_tracepoint(tracepoint);
 }
 
+size_t EventCollector::index_of(const Tracepoint& tracepoint) const {
+  return static_cast<size_t>(&tracepoint - snapshot_->table.all().data());
+}
+
 uint32_t EventCollector::find_tracepoint(const Tracepoint& tracepoint) {
-  uint32_t& place = tracepoints_[static_cast<size_t>(&tracepoint - snapshot_->table.all().data())];
+  uint32_t& place = tracepoints_[index_of(tracepoint)];
   if (place == 0) {
     capture_.tracepoints.push_back(described(tracepoint));
     place = static_cast<uint32_t>(capture_.tracepoints.size());
@@ -82,6 +86,7 @@ DecodeCounts EventCollector::collect(const DetailSnapshot& snapshot) {
   snapshot_ = &snapshot;
   last_tracepoint_ = nullptr;
   tracepoints_.assign(snapshot.table.all().size(), 0);
+  redacted_.assign(snapshot.table.all().size(), {});
   return walk_events(
       snapshot, [this](const DetailRecord& event, const Tracepoint& tracepoint) { return add(event, tracepoint); });
 }
@@ -94,6 +99,12 @@ inline bool EventCollector::add(const DetailRecord& event, const Tracepoint& tra
   if (!tid) return ++events_without_thread_, true;
   uint32_t spans = spans_of(event.spans);
   if (spans == kNoSet) ++events_without_spans_;
+  if (redactor_ && is_redacted(tracepoint)) {
+    return add_redacted(event, tracepoint, *tid,
+                        {.monotonic_nano = nano,
+                         .spans = spans == kNoSet ? 0 : spans,
+                         .spans_certain = event.spans_certain && spans != kNoSet});
+  }
   capture::EventColumns& columns = encoder_.events_of(*tid);
   capture::EventValues values = columns.values(tracepoint.fields.size());
   const bool fits = read_payload(tracepoint, event.payload, event.long_form, values);
@@ -103,6 +114,35 @@ inline bool EventCollector::add(const DetailRecord& event, const Tracepoint& tra
                .spans_certain = event.spans_certain && spans != kNoSet},
               tracepoint.fields.size(), values);
   return fits;
+}
+
+bool EventCollector::is_redacted(const Tracepoint& tracepoint) {
+  std::optional<bool>& known = redacted_[index_of(tracepoint)].is_redacted;
+  if (!known) known = redactor_->may_change(tracepoint);
+  return *known;
+}
+
+bool EventCollector::add_redacted(const DetailRecord& event, const Tracepoint& tracepoint, uint32_t tid,
+                                  capture::Event to_add) {
+  const bool fits = decode_payload(tracepoint, event.payload, event.long_form, values_);
+  redactor_->redact(values_);
+  to_add.tracepoint = redacted_place(tracepoint);
+  const size_t fields = capture_.tracepoints[to_add.tracepoint].fields.size();
+  capture::EventColumns& columns = encoder_.events_of(tid);
+  capture::EventValues values = columns.values(fields);
+  redactor_->write(values);
+  columns.add(to_add, fields, values);
+  return fits;
+}
+
+uint32_t EventCollector::redacted_place(const Tracepoint& tracepoint) {
+  RedactedPlaces& places = redacted_[index_of(tracepoint)];
+  uint32_t& place = redactor_->needs_texts() ? places.with_texts : places.usual;
+  if (place == 0) {
+    capture_.tracepoints.push_back(redactor_->described(described(tracepoint), redactor_->needs_texts()));
+    place = static_cast<uint32_t>(capture_.tracepoints.size());
+  }
+  return place - 1;
 }
 
 // A set whose hash is another's is there again each time it comes back: that is no harm.

@@ -55,6 +55,10 @@ std::string text_of(std::string_view bytes) {
   return repair_utf8(bytes.substr(0, kMostTextBytes), kMostTextBytes);
 }
 
+std::string redacted_text_of(std::string_view bytes, const Redaction* rules) {
+  return text_of(rules == nullptr ? std::string(bytes) : rules->text(bytes));
+}
+
 std::string took_too_long(std::string_view name, const char* verb, uint64_t duration_nano, uint64_t threshold_nano) {
   return text_of(name) + " " + verb + " " + format_duration(duration_nano) + ", its threshold is " +
          format_duration(threshold_nano);
@@ -82,6 +86,7 @@ bool CaptureAdmission::admit(CaptureJob& job, CaptureSubject subject, const Slow
     note_skipped(subject, *job.program, SkipReason::kBusy);
     return false;
   }
+  subject.redaction = job.program->redaction;
   subject.cause = cause_of(job, subject, slowness);
   subject.admitted_nano = now_monotonic_nano();
   if (std::optional<SkipReason> skipped = limits_.admit(subject.cause, subject.admitted_nano)) {

@@ -68,6 +68,8 @@ ingest::SkippedCapture skipped_capture(const CaptureSubject& subject, const Made
 
 // Makes valid UTF-8 of a program's text, which may be anything and may end within a character.
 std::string text_of(std::string_view bytes);
+// The same of a redacted text; `rules` may be null.
+std::string redacted_text_of(std::string_view bytes, const Redaction* rules);
 // "checkout took 812 ms, one of the slowest within 1 min"
 std::string among_slowest(std::string_view name, uint64_t duration_nano, uint64_t period_nano);
 // "checkout took 812 ms, its threshold is 250 ms"

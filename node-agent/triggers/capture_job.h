@@ -23,7 +23,8 @@ struct CaptureSubject {
   TraceId trace_id;
   SpanId span_id;
   std::string operation;
-  std::string reason;  // for people
+  std::string reason;                                    // for people
+  std::shared_ptr<const Redaction> redaction = nullptr;  // applied to operation and reason; null: no rules
   // What it used of the limits, and when: given back if the capture is not made.
   TriggerCause cause;
   uint64_t admitted_nano = 0;

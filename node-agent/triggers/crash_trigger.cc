@@ -22,7 +22,7 @@ void CrashTrigger::crashed(const std::shared_ptr<const WatchedProgram>& program,
   for (const auto& [trace_id, span] : innermost) {
     subject.trace_id = trace_id;
     subject.span_id = span->span.span_id;
-    subject.operation = text_of(span->span.name());
+    subject.operation = redacted_text_of(span->span.name(), program->redaction.get());
     admission_.admit(job, subject);
   }
   if (innermost.empty()) admission_.admit(job, subject);

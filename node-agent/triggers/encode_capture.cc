@@ -1,6 +1,9 @@
 #include "node-agent/triggers/encode_capture.h"
 
+#include <utility>
+
 #include "base/utf8.h"
+#include "node-agent/triggers/made_content.h"
 
 namespace fathom::agent {
 
@@ -24,20 +27,31 @@ bool has_ended(const WatchedProgram& program) {
   return program.ended || life_of(program.process) == Life::kGone;
 }
 
-CaptureFacts facts_of(const CaptureJob& job) {
+// The rules may have changed since the trigger.
+std::string reason_of(const CaptureSubject& subject, const Redaction* rules) {
+  return rules == nullptr || rules == subject.redaction.get() ? subject.reason : rules->text(subject.reason);
+}
+
+CaptureFacts facts_of(const CaptureJob& job, std::shared_ptr<const Redaction> rules) {
   return {.begin_nano = job.begin_nano,
           .end_nano = job.end_nano,
           .trigger_nano = job.trigger_nano,
           .pid = static_cast<uint32_t>(job.program->process.pid),
-          .service = repair_utf8(job.program->service),
-          .reason = job.subjects.front().reason,
-          .ended = has_ended(*job.program)};
+          .service = repair_utf8(service_of(*job.program, rules.get())),
+          .reason = reason_of(job.subjects.front(), rules.get()),
+          .ended = has_ended(*job.program),
+          .redaction = std::move(rules)};
 }
 
 }  // namespace
 
 Result<MadeCapture> encode_capture(const CaptureJob& job, const TickTimes& times) {
-  CaptureFacts facts = facts_of(job);
+  return encode_redacted_capture(job, times, nullptr);
+}
+
+Result<MadeCapture> encode_redacted_capture(const CaptureJob& job, const TickTimes& times,
+                                            std::shared_ptr<const Redaction> rules) {
+  CaptureFacts facts = facts_of(job, std::move(rules));
   ThreadTable::Identify identify;
   if (!facts.ended) {
     const auto threads = std::make_shared<LivingThreads>(job.program->process.pid);

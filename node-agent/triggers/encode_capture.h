@@ -4,6 +4,8 @@
 // CaptureBuilder's.
 #pragma once
 
+#include <memory>
+
 #include "base/result.h"
 #include "node-agent/capture/capture_builder.h"
 #include "node-agent/triggers/capture_job.h"
@@ -11,5 +13,8 @@
 namespace fathom::agent {
 
 Result<MadeCapture> encode_capture(const CaptureJob& job, const TickTimes& times);
+// The same with redaction rules; null: none.
+Result<MadeCapture> encode_redacted_capture(const CaptureJob& job, const TickTimes& times,
+                                            std::shared_ptr<const Redaction> rules);
 
 }  // namespace fathom::agent

@@ -28,6 +28,8 @@ struct MadeContent {
   mutable bool is_sent = false;  // under at least one trace; used on the agent's loop
 };
 
+// The service's name by rules that may be newer than the program's facts; null: none.
+std::string service_of(const WatchedProgram& program, const Redaction* rules);
 MadeContent made_content(const CaptureJob& job, ReadyCapture capture);
 // One capture per subject: the same content may be sent under several.
 OutgoingCapture outgoing_of(const CaptureSubject& subject, const MadeContent& content);

@@ -1,6 +1,7 @@
 #include "node-agent/triggers/open_span_scan.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace fathom::agent {
@@ -12,6 +13,13 @@ uint64_t saturating_add(uint64_t a, uint64_t b) {
 }
 
 }  // namespace
+
+uint64_t operation_of(const OpenSpanCopy& span, const Redaction* rules) {
+  const std::string redacted = rules == nullptr ? std::string() : rules->text(span.name());
+  const bool is_changed = rules != nullptr && redacted != span.name();
+  return is_changed ? operation_hash(span.kind, redacted, redacted.size())
+                    : operation_hash(span.kind, span.name(), span.name_bytes);
+}
 
 void OpenSpanScan::set(std::shared_ptr<const WatchedProgram> program, std::shared_ptr<const Thresholds> thresholds) {
   program_ = std::move(program);
@@ -67,7 +75,7 @@ void OpenSpanScan::look_at(uint32_t number, Slot& slot, Visit& visit) {
 }
 
 uint64_t OpenSpanScan::threshold_of(const OpenSpanCopy& span) const {
-  return service_->of(operation_hash(span.kind, span.name(), span.name_bytes));
+  return service_->of(operation_of(span, program_->redaction.get()));
 }
 
 bool OpenSpanScan::look_at_level(uint32_t number, uint32_t level, Level& known, Visit& visit) {

@@ -25,6 +25,9 @@ struct OverdueSpan {
   uint64_t threshold_nano = 0;
 };
 
+// operation_hash() of the redacted name, by which the server knows the operation, too. `rules` may be null.
+uint64_t operation_of(const OpenSpanCopy& span, const Redaction* rules);
+
 class OpenSpanScan {
  public:
   static constexpr uint32_t kMostSlots = 4096;

@@ -19,16 +19,16 @@ void observe_all(const std::vector<OverdueSpan>& spans, uint64_t copied_nano) {
 }  // namespace
 
 bool OverdueTrigger::admit(CaptureJob& job, const OverdueSpan& span) {
-  const std::string_view name = span.span.name();
+  const Redaction* rules = job.program->redaction.get();
+  const std::string name = redacted_text_of(span.span.name(), rules);
   const uint64_t open_nano = job.trigger_nano - std::min(job.trigger_nano, span.start_nano);
-  return admission_.admit(
-      job,
-      {.trigger = CaptureTrigger::kOverdue,
-       .trace_id = span.span.trace_id,
-       .span_id = span.span.span_id,
-       .operation = text_of(name),
-       .reason = took_too_long(name, "has been running for", open_nano, span.threshold_nano)},
-      {.operation = operation_hash(span.span.kind, name, span.span.name_bytes), .duration_nano = open_nano});
+  return admission_.admit(job,
+                          {.trigger = CaptureTrigger::kOverdue,
+                           .trace_id = span.span.trace_id,
+                           .span_id = span.span.span_id,
+                           .operation = name,
+                           .reason = took_too_long(name, "has been running for", open_nano, span.threshold_nano)},
+                          {.operation = operation_of(span.span, rules), .duration_nano = open_nano});
 }
 
 bool OverdueTrigger::overdue(const std::shared_ptr<const WatchedProgram>& program, std::vector<OverdueSpan> spans) {
@@ -57,7 +57,7 @@ bool OverdueTrigger::admit(CaptureJob& job, const ProgramTrigger& trigger) {
   return admission_.admit(job, {.trigger = CaptureTrigger::kProgram,
                                 .trace_id = trigger.trace_id,
                                 .span_id = trigger.span_id,
-                                .reason = text_of(trigger.reason)});
+                                .reason = redacted_text_of(trigger.reason, job.program->redaction.get())});
 }
 
 bool OverdueTrigger::asked(const std::shared_ptr<const WatchedProgram>& program, std::vector<ProgramTrigger> triggers) {

@@ -89,13 +89,14 @@ void ProvisionalCaptures::note_captured(const ProgramPtr& program, const Finishe
   (void)place(*program, span, operation);
 }
 
-CaptureSubject ProvisionalCaptures::subject_of(const FinishedSpan& span) const {
+CaptureSubject ProvisionalCaptures::subject_of(const FinishedSpan& span, const WatchedProgram& program) const {
   return {.id = {random_id()},
           .trigger = CaptureTrigger::kSlow,
           .trace_id = span.trace_id,
           .span_id = span.span_id,
           .operation = text_of(span.name),
-          .reason = among_slowest(span.name, span.end_nano - span.start_nano, options_.minute_nano)};
+          .reason = among_slowest(span.name, span.end_nano - span.start_nano, options_.minute_nano),
+          .redaction = program.redaction};
 }
 
 std::optional<SlowestRequests::Placed> ProvisionalCaptures::place_or_report(const ProgramPtr& program,
@@ -104,7 +105,7 @@ std::optional<SlowestRequests::Placed> ProvisionalCaptures::place_or_report(cons
   const auto refusal = slowest_.why_not(request_of(*program, span, operation));
   if (!refusal) return place(*program, span, operation);
   if (*refusal != SlowestRequests::Refusal::kNotSlow)
-    admission_.note_skipped(subject_of(span), *program, RefusedRequests::reason_of(*refusal));
+    admission_.note_skipped(subject_of(span, *program), *program, RefusedRequests::reason_of(*refusal));
   return std::nullopt;
 }
 
@@ -112,7 +113,7 @@ bool ProvisionalCaptures::add(const ProgramPtr& program, const FinishedSpan& spa
   const std::optional<SlowestRequests::Placed> placed = place_or_report(program, span, operation);
   if (!placed) return false;
   if (finished_ || !make_room(program->uid)) {
-    admission_.note_skipped(subject_of(span), *program, SkipReason::kBusy);
+    admission_.note_skipped(subject_of(span, *program), *program, SkipReason::kBusy);
     return true;
   }
   const CaptureJob window =
@@ -120,7 +121,7 @@ bool ProvisionalCaptures::add(const ProgramPtr& program, const FinishedSpan& spa
   Candidate candidate{.program = program,
                       .serial = program->serial,
                       .user = program->uid,
-                      .subject = subject_of(span),
+                      .subject = subject_of(span, *program),
                       .begin_nano = window.begin_nano,
                       .end_nano = window.end_nano,
                       .times_of_threshold = times_of_threshold(span),

@@ -110,7 +110,7 @@ class ProvisionalCaptures {
   uint64_t end_of_minute_nano(uint64_t monotonic_nano) const;
   SlowestRequests::Request request_of(const WatchedProgram& program, const FinishedSpan& span,
                                       uint64_t operation) const;
-  CaptureSubject subject_of(const FinishedSpan& span) const;
+  CaptureSubject subject_of(const FinishedSpan& span, const WatchedProgram& program) const;
   // No value: the request gets no place. If it may be slow all the same, that is reported.
   std::optional<SlowestRequests::Placed> place_or_report(const ProgramPtr& program, const FinishedSpan& span,
                                                          uint64_t operation);

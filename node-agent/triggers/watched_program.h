@@ -14,6 +14,7 @@
 #include "node-agent/agent/detail_pool.h"
 #include "node-agent/agent/process_life.h"
 #include "node-agent/pool/open_area.h"
+#include "node-agent/redaction/redaction.h"
 
 namespace fathom::agent {
 
@@ -27,6 +28,7 @@ struct WatchedProgram {
   std::shared_ptr<const OpenArea> open;  // null: it does not say what it has open; or it is over
   std::shared_ptr<DetailPool> detail;    // null: it has written no event yet
   bool ended = false;
+  std::shared_ptr<const Redaction> redaction = nullptr;  // applied to what is read of the program; null: no rules
 };
 
 }  // namespace fathom::agent

@@ -8,7 +8,8 @@ namespace {
 
 bool same(const WatchedProgram& a, const WatchedProgram& b) {
   return a.process == b.process && a.clock == b.clock && a.service == b.service &&
-         a.service_namespace == b.service_namespace && a.open == b.open && a.detail == b.detail && a.ended == b.ended;
+         a.service_namespace == b.service_namespace && a.open == b.open && a.detail == b.detail && a.ended == b.ended &&
+         a.redaction == b.redaction;
 }
 
 Counter& no_open_area() {
@@ -60,6 +61,7 @@ void WatchedPrograms::look_at(Program& program) {
   facts.clock = file.shape().clock;
   facts.service = program.service();
   facts.service_namespace = program.service_namespace();
+  facts.redaction = program.redaction();
   facts.ended = program.ended();
   facts.open = facts.ended ? nullptr : open;
   change(entry, std::move(facts));

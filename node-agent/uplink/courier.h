@@ -116,6 +116,7 @@ class Courier {
   void pump_captures();
   void progressed(const ingest::CaptureProgress& progress);
   void asked(LinkControl control);
+  void use(const ingest::Asked<ingest::RedactionRules>& rules) const;
 
   // The spool.
   bool may_spool() const { return spool_ != nullptr && options_.spool_limit_bytes > 0; }

@@ -1,4 +1,9 @@
 // The part of the Courier that is not about spans: captures, and the collector's requests.
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
 #include "ingest/agent_messages.h"
 #include "node-agent/uplink/control_desk.h"
 #include "node-agent/uplink/courier.h"
@@ -41,12 +46,19 @@ bool Courier::report_skipped(const ingest::SkippedCaptures& skipped) {
 }
 
 void Courier::asked(LinkControl control) {
+  if (const auto* rules = std::get_if<ingest::Asked<ingest::RedactionRules>>(&control)) return use(*rules);
   ControlHandler* handler = surroundings_.control ? surroundings_.control() : nullptr;
   if (handler == nullptr) return;
   hand_over(std::move(control), options_.node_id, *handler,
             [this, number = link_number_, alive = std::weak_ptr(alive_)](std::string message) {
               if (alive.lock() && number == link_number_ && link_) link_->answer(std::move(message));
             });
+}
+
+// Not by the ControlHandler, which an agent without captures does not have: spans are redacted, too.
+void Courier::use(const ingest::Asked<ingest::RedactionRules>& rules) const {
+  if (!rules.fault.empty()) return log_warning(rules.fault + "; none of them is applied, and captures are rejected");
+  if (options_.use_redaction_rules) options_.use_redaction_rules(rules.request);
 }
 
 }  // namespace fathom::agent

@@ -235,5 +235,19 @@ TEST_F(CourierCaptures, WithoutAHandlerNothingIsObeyed) {
   EXPECT_TRUE(world_.link->answers.empty());
 }
 
+TEST_F(CourierCaptures, TheServersRedactionRulesAreAppliedWithoutAHandler) {
+  std::vector<ingest::RedactionRules> used;
+  make({.use_redaction_rules = [&](const ingest::RedactionRules& rules) { used.push_back(rules); }});
+  connect();
+  const ingest::RedactionRules rules{"print", {"drop key a"}, "key"};
+  ask(ingest::Asked<ingest::RedactionRules>{rules, ""});
+  ask(ingest::Asked<ingest::RedactionRules>{{}, "too many"});
+  ask(ingest::Asked<ingest::RedactionRules>{});
+  ASSERT_EQ(used.size(), 2u) << "none of a message that is at fault";
+  EXPECT_EQ(used[0], rules);
+  EXPECT_EQ(used[1], ingest::RedactionRules());
+  EXPECT_TRUE(world_.link->answers.empty());
+}
+
 }  // namespace
 }  // namespace fathom::agent

@@ -20,8 +20,9 @@
 namespace fathom::agent {
 
 // What the collector tells and asks.
-using LinkControl = std::variant<ingest::SaidThresholds, ingest::Asked<CaptureRequest>,
-                                 ingest::Asked<TracepointRequest>, ingest::Asked<std::vector<TracepointRule>>>;
+using LinkControl =
+    std::variant<ingest::SaidThresholds, ingest::Asked<CaptureRequest>, ingest::Asked<TracepointRequest>,
+                 ingest::Asked<std::vector<TracepointRule>>, ingest::Asked<ingest::RedactionRules>>;
 
 struct ProbeAnswer {
   ProbeTimes times;

@@ -81,7 +81,8 @@ struct Uplink::Impl : std::enable_shared_from_this<Impl> {
                                 .captures_off = options.captures_off,
                                 .reports_skipped_captures = options.reports_skipped_captures,
                                 .slowest_period_nano = options.slowest_period_nano,
-                                .node_key = options.node_key});
+                                .node_key = options.node_key,
+                                .takes_redaction_rules = options.use_redaction_rules != nullptr});
   }
 
   Courier::Report report() const {

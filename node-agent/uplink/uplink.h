@@ -42,6 +42,8 @@ struct UplinkOptions {
   bool captures_off = false;  // these three are sent in Hello
   bool reports_skipped_captures = false;
   uint64_t slowest_period_nano = 0;
+  // Applies the server's redaction rules, on the loop; null: Hello says that this agent does not.
+  std::function<void(const ingest::RedactionRules&)> use_redaction_rules = {};
   std::string spool_directory;                  // created if missing; used by no other process. Empty: no spool
   uint64_t spool_limit_bytes = 256ull << 20;    // 0: nothing is added; existing entries are still sent
   uint64_t memory_bytes = 16ull << 20;          // of batches that are neither acknowledged nor spooled
