@@ -64,6 +64,7 @@ TEST_F(SpanRedactorTest, AppliesRulesToEverythingThatASpanHas) {
   EXPECT_EQ(span.DebugString().find("topsecret"), std::string::npos);
   EXPECT_EQ(span.name(), "GET /cards/[masked]");
   ASSERT_EQ(span.attributes_size(), 8);
+  EXPECT_EQ(span.dropped_attributes_count(), 2u);
   EXPECT_EQ(span.attributes(0).value().string_value(), hash_of("ann"));
   EXPECT_EQ(span.attributes(1).key(), "count");
   EXPECT_EQ(span.attributes(1).value().string_value(), "[masked]");
@@ -94,6 +95,7 @@ TEST_F(SpanRedactorTest, WithoutRulesNothingChanges) {
   EXPECT_EQ(span.name(), "GET /cards/4111");
   EXPECT_EQ(span.attributes(1).value().int_value(), 4111);
   EXPECT_EQ(encoded(record, redaction_of({"drop key other"})).SerializeAsString(), span.SerializeAsString());
+  EXPECT_EQ(encoded(record, redaction_of({"drop key other"})).dropped_attributes_count(), 0u);
 }
 
 TEST_F(SpanRedactorTest, MalformedItemsAreCountedAsWithoutRules) {
