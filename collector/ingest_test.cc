@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "collector/otlp/decoded.h"
 #include "collector/testing/fake_store.h"
 #include "collector/testing/requests.h"
+#include "redact/redactor.h"
 
 namespace fathom::collector {
 namespace {
@@ -70,6 +75,37 @@ TEST_F(IngestTest, AnObserverSeesALoneBatchOnce) {
   submit(*ingest, simple_request(25).SerializeAsString());
   EXPECT_EQ(store_.batches().size(), 1u);
   EXPECT_EQ(observer->spans, 25u);
+}
+
+class NameObserver : public SpanObserver {
+ public:
+  void took(const store::Batch& batch) override {
+    store::Batch::Scratch scratch;
+    for (const store::Batch::Row& row : batch.rows()) names.emplace_back(batch.span(row, scratch).name);
+  }
+  std::vector<std::string> names;
+};
+
+// What agents say of a batch beside it stays as it is.
+TEST_F(IngestTest, StoreAndObserversSeeRedactedSpansOnly) {
+  auto redactor = Redactor::make(std::vector<std::string>{"mask value GET", "drop key user"}, RedactKey{});
+  ASSERT_TRUE(redactor.ok());
+  auto observer = std::make_shared<NameObserver>();
+  auto ingest = make({.observer = observer, .redactor = *redactor});
+  const Stamp stamp{ClockOffset{7, 1}, Hash128{1, 2}};
+  ingest->submit(
+      Transport::kAgent, Encoding::kProtobuf, simple_request(1).SerializeAsString(), ingest->open(),
+      [](const Answer&) {}, stamp);
+  ASSERT_EQ(store_.batches().size(), 1u);
+  const store::BatchPtr batch = store_.batches()[0];
+  const std::string body = simple_request(1).SerializeAsString();
+  EXPECT_EQ(batch->identity(), decode_protobuf(body, {}, unlimited(), stamp)->batches.at(0)->identity())
+      << "what an agent sends again is recognised, though rules have changed";
+  EXPECT_EQ(batch->encoded().find("GET"), std::string::npos);
+  EXPECT_EQ(observer->names, std::vector<std::string>{"[masked] /cart"});
+  ingest->set_limits({});
+  submit(*ingest, body);
+  EXPECT_EQ(observer->names.back(), "GET /cart");
 }
 
 TEST_F(IngestTest, AnEmptyRequestSucceedsWithoutTheStore) {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "collector/otlp/decoded.h"
+#include "collector/testing/redaction_check.h"
 
 namespace {
 
@@ -43,6 +44,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Result<Decoded> whole = decode(body, {});
   // What a limit drops is checked for its syntax only, so tighter limits may take more requests, never fewer.
   require(limited.ok() || !whole.ok());
+  // Rules keep no request from being taken: values that they replace are checked for their syntax only.
+  const Result<Decoded> redacted = fathom::collector::decode_json(
+      body, {}, [](uint64_t) { return Result<>(); }, &fathom::collector::testing::no_digits());
+  require(redacted.ok() || !whole.ok());
+  require(!redacted.ok() || !fathom::collector::testing::has_digits(*redacted));
   if (!whole.ok()) return 0;
   require(stored_spans(*whole) == whole->accepted_spans);
   require(stored_spans(*limited) == whole->accepted_spans);

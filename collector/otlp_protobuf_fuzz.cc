@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "collector/testing/differential.h"
+#include "collector/testing/redaction_check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace fathom;
@@ -17,6 +18,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                            .spans_per_batch = 2,
                            .bytes_per_batch = 256};
   (void)collector::decode_protobuf(body, tight, [](uint64_t) { return Result<>(); });
+  const auto redacted = collector::decode_protobuf(
+      body, {}, [](uint64_t) { return Result<>(); }, {}, &collector::testing::no_digits());
+  if (redacted.ok() && collector::testing::has_digits(*redacted)) std::abort();
   std::string difference = collector::testing::compare_with_protobuf(body);
   if (difference.empty()) return 0;
   std::fprintf(stderr, "%s\n", difference.c_str());

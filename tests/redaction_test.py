@@ -112,11 +112,11 @@ class Redaction(unittest.TestCase):
                 self.assertEqual(attributes["card"], "[masked]")
                 self.assertEqual(attributes["http.request.header.cookie"], "[masked]")
                 self.assertIn("stays", json.dumps(attributes["order"]))
-                self.assertEqual(json_span["name"], "GET /cards/[masked]")
+                self.assertEqual(json_span["operation"], "GET /cards/[masked]")
                 # Equal values have equal hashes, so that they can be searched for.
                 hashed = f"session.id={attributes['session.id']}"
                 rows = json.loads(self.get(server, "/api/v1/slowest", since="1h", where=hashed))
-                self.assertEqual(len(rows["traces"]), 2)
+                self.assertEqual(len(rows["rows"]), 2)
                 metrics = self.get(server, "/metrics")
                 for action in ("drop", "hash", "mask"):
                     self.assertRegex(metrics, rf'fathom_redacted_total{{action="{action}"}} [1-9]')

@@ -166,17 +166,44 @@ TEST(ServerOptions, TlsAndTokens) {
 }
 
 TEST(ServerOptions, WrongValuesNameTheirFlag) {
-  for (const char* word :
-       {"--retention-age=7", "--retention-size=lots", "--retention-captures=79MiB", "--retention-snapshots=1MiB",
-        "--durability=maybe", "--query-threads=0", "--ready-fd=x", "--max-request-bytes=8GiB",
-        "--operations-per-service=0", "--services=-1", "--capture-threshold=7", "--capture-floor=x",
-        "--listed-attribute-keys=0", "--listed-attribute-keys=8193", "--source-dir=src", "--source-dir=/a="}) {
+  for (const char* word : {"--retention-age=7",
+                           "--retention-size=lots",
+                           "--retention-captures=79MiB",
+                           "--retention-snapshots=1MiB",
+                           "--durability=maybe",
+                           "--query-threads=0",
+                           "--ready-fd=x",
+                           "--max-request-bytes=8GiB",
+                           "--operations-per-service=0",
+                           "--services=-1",
+                           "--capture-threshold=7",
+                           "--capture-floor=x",
+                           "--listed-attribute-keys=0",
+                           "--listed-attribute-keys=8193",
+                           "--source-dir=src",
+                           "--source-dir=/a=",
+                           "--redact=hide key user",
+                           "--redact=mask value a(b",
+                           "--redact=mask value a*",
+                           "--redact-key-file="}) {
     Result<ServerOptions> options = options_of({word});
     ASSERT_FALSE(options.ok()) << word;
     EXPECT_EQ(options.error().code, ErrorCode::kInvalid);
     std::string flag(word, std::string_view(word).find('='));
     EXPECT_NE(options.error().message.find(flag), std::string::npos) << options.error().message;
   }
+}
+
+TEST(ServerOptions, RulesOfRedactionAreKeptInOrder) {
+  const auto none = options_of({"--data=/d"});
+  ASSERT_TRUE(none.ok());
+  EXPECT_TRUE(none->redact_rules.empty());
+  EXPECT_EQ(none->redact_key_file, "/d/redact-key");
+  const auto two =
+      options_of({"--redact=hash key user.id", "--redact=mask value [0-9]{13,19}", "--redact-key-file=/k"});
+  ASSERT_TRUE(two.ok()) << two.error().message;
+  EXPECT_EQ(two->redact_rules, (std::vector<std::string>{"hash key user.id", "mask value [0-9]{13,19}"}));
+  EXPECT_EQ(two->redact_key_file, "/k");
 }
 
 TEST(ServerOptions, ASizeToKeepIsNoSlip) {
