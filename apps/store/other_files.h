@@ -1,5 +1,6 @@
 // The files of a data directory that are not the store's: snapshots that were sent to the server, their images, answers
-// that were kept, the rules of tracepoints, the state of the age clock, the token of queries, and the keys of nodes and of redaction.
+// that were kept, the rules of tracepoints, the state of the age clock, the token of queries, and the keys of nodes and
+// of redaction.
 //
 // Purpose: checks them for `fathom store verify`, and copies the intact ones for `fathom store repair`. Snapshots and
 // images are named by their SHA-256; rules and answers have hashes. Answers can be worked out again, so they are not
