@@ -10,6 +10,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import urllib.request
 
 from harness.daemon import FREE_PORTS, Daemon
 from harness.main import main
@@ -17,7 +18,6 @@ from harness.server import BIN, cli, until
 
 WRITER = str(BIN / "secret_writer")
 RULES = ["hash key user.email", "drop key password", "mask value 41{8,}"]
-OTHER_RULE = "drop key note"
 SECRETS = ["41111", "ann@secret.example", "hunter2"]
 HASH = re.compile(r"hmac:[0-9a-f]{32}")
 MAGIC = b"FTHMCAPT"
@@ -38,6 +38,13 @@ def body_of(capture):
     written = library.ZSTD_decompress(body, ctypes.c_size_t(size), frame, ctypes.c_size_t(len(frame)))
     assert written == size, written
     return body.raw
+
+
+def metrics_at(url):
+    with urllib.request.urlopen(url, timeout=60) as response:
+        lines = response.read().decode().splitlines()
+    samples = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
+    return {name: float(value) for name, _, value in samples}
 
 
 class Writer:
@@ -98,9 +105,6 @@ class Node(unittest.TestCase):
     def fathom(self, server, *words):
         return cli(*words, "--url", f"http://{server.addresses['http']}", check=0).stdout
 
-    def captures(self, server, *words):
-        return json.loads(self.fathom(server, "captures", "--format", "json", *words))
-
     def connected(self, server):
         return " connected " in self.fathom(server, "nodes", "--format", "table")
 
@@ -126,6 +130,15 @@ class Node(unittest.TestCase):
     def fathom_or_none(self, server, *words):
         outcome = cli(*words, "--url", f"http://{server.addresses['http']}")
         return outcome.stdout if outcome.returncode == 0 else None
+
+    def spool(self, agent):
+        """All files of the spool, once there are spans in it."""
+        writer = self.writer()
+        for _ in range(3):
+            writer.say("pay")
+        spool = self.state / "spool"
+        until(lambda: sum(path.stat().st_size for path in spool.glob("*")) > 1000, f"spans in the spool\n{agent.log_text()}")
+        return self.secrets_below(spool)
 
     def assert_redacted(self, server):
         """Of everything that the server stored of a program with secrets."""
@@ -162,15 +175,6 @@ class RulesOfTheAgent(Node):
         self.assertEqual(key.stat().st_mode & 0o777, 0o600)
         self.assertEqual(self.secrets_below(self.state), [])
 
-    def spool(self, agent):
-        """All files of the spool, once there are spans in it."""
-        writer = self.writer()
-        for _ in range(3):
-            writer.say("pay")
-        spool = self.state / "spool"
-        until(lambda: sum(path.stat().st_size for path in spool.glob("*")) > 1000, f"spans in the spool\n{agent.log_text()}")
-        return self.secrets_below(spool)
-
     def test_the_spool_has_what_the_rules_leave(self):
         with self.agent("127.0.0.1:1") as agent:
             self.assertNotEqual(self.spool(agent), [], "or its bytes would show nothing")
@@ -202,6 +206,61 @@ class RulesOfTheAgent(Node):
                                  text=True, check=False)
         self.assertEqual(outcome.returncode, 2)
         self.assertIn("--redact: 'mask value ('", outcome.stderr)
+
+
+class RulesOfTheServer(Node):
+    def setUp(self):
+        super().setUp()
+        self.sent_rules = self.state / "server-redaction-rules"
+
+    def has_rules(self, *texts):
+        return self.sent_rules.exists() and all(text.encode() in self.sent_rules.read_bytes() for text in texts)
+
+    def test_an_agent_without_rules_applies_them_to_captures(self):
+        with self.server(RULES) as server, self.agent(server.addresses["ingest"]):
+            until(lambda: self.has_rules(*RULES), "the agent has the rules")
+            self.assert_redacted(server)
+            metrics = self.metrics(server)
+            self.assertEqual(metrics['fathom_rejected_captures_total{reason="unredacted"}'], 0)
+        self.assertEqual(self.sent_rules.stat().st_mode & 0o777, 0o600)
+        self.assertEqual(self.secrets_below(self.state), [])
+
+    def test_both_have_rules(self):
+        with self.server(RULES[1:]) as server, self.agent(server.addresses["ingest"], RULES[:1]):
+            until(lambda: self.has_rules(*RULES[1:]), "the agent has the rules")
+            self.assert_redacted(server)
+
+    def test_an_agent_that_starts_without_the_server_has_its_rules(self):
+        with self.server(RULES) as server, self.agent(server.addresses["ingest"]):
+            until(lambda: self.has_rules(*RULES), "the agent has the rules")
+        with self.agent("127.0.0.1:1") as agent:
+            self.assertEqual(self.spool(agent), [])
+        with self.server() as server, self.agent(server.addresses["ingest"]):
+            until(lambda: not self.sent_rules.exists(), "the server has no rules any more")
+
+    def metrics(self, server):
+        return metrics_at(f"http://{server.addresses['http']}/metrics")
+
+    def agent_metrics(self, agent):
+        return metrics_at(re.search(r"metrics at (\S+)", agent.log_text()).group(1))
+
+    def test_captures_of_before_a_change_are_rejected(self):
+        with self.server(RULES[:1]) as server:
+            with self.agent(server.addresses["ingest"]) as agent:
+                until(lambda: self.has_rules(RULES[0]), "the agent has the rules")
+                made = "fathom_agent_provisional_capture_bytes"
+                # One of the slowest of its minute: its capture is kept until the minute, or the agent, ends.
+                trace = self.writer().say("hold 70")
+                until(lambda: self.agent_metrics(agent).get(made, 0) > 0, f"a capture is kept\n{self.agent_metrics(agent)}")
+                text = server.config.read_text(encoding="utf-8")
+                server.config.write_text(text + keys(RULES[1:]), encoding="utf-8")
+                server.hang_up()
+                until(lambda: self.has_rules(*RULES), "the agent has the other rules")
+            metrics = self.metrics(server)
+            self.assertGreaterEqual(metrics['fathom_rejected_captures_total{reason="unredacted"}'], 1)
+            self.assertIn("encoded before the server's redaction rules changed", server.log_text())
+            self.assertEqual([row for row in self.rows(server) if row["trace_id"] == trace], [])
+            self.assertEqual(self.secrets_in(json.dumps(self.rows(server))), [])
 
 
 if __name__ == "__main__":

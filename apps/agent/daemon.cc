@@ -50,7 +50,7 @@ Daemon::~Daemon() {
   snapshots_.reset();
 }
 
-agent::UplinkOptions Daemon::uplink_options() const {
+agent::UplinkOptions Daemon::uplink_options() {
   agent::UplinkOptions uplink{.collector_address = options_.collector,
                               .collector_tls = options_.collector_tls,
                               .collector_security = options_.collector_security,

@@ -44,7 +44,7 @@ class Daemon {
   Result<> check_collector_files();
   void watch_expiry();
   Result<> start_http();
-  agent::UplinkOptions uplink_options() const;
+  agent::UplinkOptions uplink_options();
   agent::AgentOptions agent_options() const;
   agent::NodeFacts facts() const;
   static agent::CaptureWorkerOptions worker_options(const AgentProgramOptions& options);

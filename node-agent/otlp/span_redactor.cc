@@ -77,8 +77,11 @@ void SpanRedactor::redact(const Item& item, pool::SpanRecord& head) {
 void SpanRedactor::redact_attribute(const Item& item, pool::SpanRecord& head) {
   const std::optional<RedactValue> value = value_of(item);
   const RedactOutcome outcome = value ? rules_->attribute(item.key, *value, value_) : RedactOutcome::kKept;
-  if (outcome == RedactOutcome::kDropped) return;
   if (outcome == RedactOutcome::kKept) return append(item, head);
+  if (outcome == RedactOutcome::kDropped) {  // as the server counts it, those of events and links nowhere
+    if (item.tag == pool::ItemTag::kAttribute) count_dropped(item.tag, head);
+    return;
+  }
   const bool is_cut = item.type == pool::ItemType::kCut;
   append({item.tag, is_cut ? pool::ItemType::kCut : pool::ItemType::kString, item.key, value_}, head);
 }

@@ -59,11 +59,13 @@ TEST_F(SpanRedactorTest, AppliesRulesToEverythingThatASpanHas) {
   items.add(pool::ItemTag::kStatusMessage, pool::ItemType::kString, {}, "card 4111 declined");
   items.add(pool::ItemTag::kTraceState, pool::ItemType::kString, {}, "v=4112");
   const Span span = encoded(make_record(1, "GET /cards/4111", items.bytes(), 5000, 7000), redaction_of(kRules));
-  EXPECT_EQ(span.DebugString().find("411"), std::string::npos) << span.DebugString();
+  EXPECT_EQ(span.DebugString().find("4111"), std::string::npos) << span.DebugString();
+  EXPECT_EQ(span.DebugString().find("4112"), std::string::npos) << span.DebugString();
   EXPECT_EQ(span.DebugString().find("ann"), std::string::npos);
   EXPECT_EQ(span.DebugString().find("topsecret"), std::string::npos);
   EXPECT_EQ(span.name(), "GET /cards/[masked]");
   ASSERT_EQ(span.attributes_size(), 8);
+  EXPECT_EQ(span.dropped_attributes_count(), 2u);
   EXPECT_EQ(span.attributes(0).value().string_value(), hash_of("ann"));
   EXPECT_EQ(span.attributes(1).key(), "count");
   EXPECT_EQ(span.attributes(1).value().string_value(), "[masked]");
@@ -94,6 +96,7 @@ TEST_F(SpanRedactorTest, WithoutRulesNothingChanges) {
   EXPECT_EQ(span.name(), "GET /cards/4111");
   EXPECT_EQ(span.attributes(1).value().int_value(), 4111);
   EXPECT_EQ(encoded(record, redaction_of({"drop key other"})).SerializeAsString(), span.SerializeAsString());
+  EXPECT_EQ(encoded(record, redaction_of({"drop key other"})).dropped_attributes_count(), 0u);
 }
 
 TEST_F(SpanRedactorTest, MalformedItemsAreCountedAsWithoutRules) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/fd.h"
 #include "base/secret_file.h"
 #include "base/small_file.h"
 #include "ingest/collector_messages.h"
