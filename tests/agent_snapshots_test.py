@@ -43,6 +43,7 @@ class AgentSnapshots(unittest.TestCase):
         row = until(lambda: self.snapshots(trace_id=trace), "its snapshot")[0]
         self.assertEqual((row["engine"], row["trigger"]["reason"]), ("stand_in", "overdue"))
         self.assertEqual(row["trigger"]["trace_id"], trace)
+        self.assertEqual(row["command"], f"the programs of user {os.geteuid()}")
         spans = until(lambda: (self.server.trace(trace) or {}).get("spans"), "its spans")
         self.assertIn(row["trigger"]["span_id"], [span["span_id"] for span in spans])
         for command in ("trace", "timeline"):
