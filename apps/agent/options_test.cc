@@ -119,11 +119,19 @@ TEST(AgentOptions, TlsAndTokensTowardsTheCollector) {
   EXPECT_NE(options.error().message.find("to h:1 in the clear"), std::string::npos);
 }
 
+TEST(AgentOptions, RedactionRulesMayRepeat) {
+  const auto options =
+      options_of({"--redact=hash key user.*", "--redact=mask value [0-9]{16}", "--redact-key-file=/k"}, {.root = true});
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(options->redact, (std::vector<std::string>{"hash key user.*", "mask value [0-9]{16}"}));
+  EXPECT_EQ(options->redact_key_file, "/k");
+}
+
 TEST(AgentOptions, WrongValuesNameTheirFlag) {
-  for (const char* word :
-       {"--collector=nowhere", "--spool-limit=lots", "--http=x", "--ready-fd=0", "--kernel-events=all",
-        "--capture-budget=65MiB", "--kernel-events-memory=1GiB", "--slowest-period=2h", "--slowest-memory=1KiB",
-        "--overdue-after=0s", "--pt-buffer-mib=20", "--pt-window=6s", "--pt-symbol=a:b", "--pt-spool=lots"}) {
+  for (const char* word : {"--collector=nowhere", "--spool-limit=lots", "--http=x", "--ready-fd=0",
+                           "--kernel-events=all", "--capture-budget=65MiB", "--kernel-events-memory=1GiB",
+                           "--slowest-period=2h", "--slowest-memory=1KiB", "--overdue-after=0s", "--pt-buffer-mib=20",
+                           "--pt-window=6s", "--pt-symbol=a:b", "--pt-spool=lots", "--redact=hide key x"}) {
     Result<AgentProgramOptions> options = options_of({word}, {.root = true});
     ASSERT_FALSE(options.ok()) << word;
     std::string flag(word, std::string_view(word).find('='));

@@ -141,5 +141,25 @@ TEST_F(SessionRedactionTest, WithRulesOnlyTheirCapturesAreAccepted) {
   EXPECT_FALSE(wire_->ended());
 }
 
+// An older agent does not redact the names that it sends beside spans and captures.
+TEST_F(SessionRedactionTest, NamesOfSkippedCapturesAreRedacted) {
+  const std::vector<std::string> rules = {"mask value 4[0-9]{3}", "drop key service.name"};
+  redaction_->set({"print-1", rules, ""}, *Redactor::make(rules, {}));
+  EXPECT_EQ(redaction_->operation("GET /cards/4111"), "GET /cards/[masked]");
+  EXPECT_EQ(redaction_->operation("GET /"), "GET /");
+  open(false);
+  wire::AgentMessage report = skipped_captures('t');
+  report.mutable_skipped_captures()->mutable_captures(0)->set_operation("GET /cards/4111");
+  say(report);
+  intake_->stop();
+  TraceId trace;
+  trace.bytes.fill('t');
+  store::QueryBudget budget;
+  const std::vector<store::SkippedCapture> stored = captures_.skipped_of_trace(trace, budget).value();
+  ASSERT_EQ(stored.size(), 1u);
+  EXPECT_EQ(stored[0].operation, "GET /cards/[masked]");
+  EXPECT_EQ(stored[0].service, "");
+}
+
 }  // namespace
 }  // namespace fathom::collector
