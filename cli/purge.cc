@@ -90,18 +90,19 @@ Result<boost::json::value> wait_for_end(const Api& api, const Context& context, 
     }
     if (status && text_of(*status, "state") != "running") return status;
     const bool is_away =
-        !status && (status.error().code == ErrorCode::kUnavailable || status.error().code == ErrorCode::kDeadline ||
-                    status.error().code == ErrorCode::kInternal);
+        !status && (status.error().code == ErrorCode::kUnavailable || status.error().code == ErrorCode::kDeadline);
     if (!status && !is_away) return status;
     if (waited_nano - said_nano < kSayNano) continue;
     said_nano = waited_nano;
-    context.err("still purging, for " + format_duration(waited_nano) + " now; the server's log says how far it is\n");
+    context.err((is_away ? "the server has not answered for " : "the server has not begun after ") +
+                format_duration(waited_nano) +
+                "; its log says how far it is. Ctrl-C ends this command, and not the purge\n");
   }
 }
 
 ExitCode show(const Args& args, const Context& context, const boost::json::value& status) {
   if (text_of(status, "state") == "failed") {
-    context.fail("nothing was purged: " + printable(text_of(status, "error")));
+    context.fail("the purge failed: " + printable(text_of(status, "error")));
     return ExitCode::kServerRefused;
   }
   const boost::json::value& purged = member_of(status, "purged");

@@ -35,8 +35,10 @@ std::string purge_text(const boost::json::value& purged, bool is_dry_run) {
   std::string text = begins + counted(purged, "traces", "trace") + " with " + counted(purged, "spans", spans) + ", " +
                      counted(purged, "captures", "capture") + ", " + counted(purged, "snapshots", "snapshot") + "\n";
   if (is_dry_run) return text + unreadable_text(purged);
-  text += "searched what is left, " + counted(purged, "spans_left", "span") +
-          ": no row, index or capture matches, and none tells of a purged trace\n";
+  if (array_of(purged, "unreadable_captures").empty()) {
+    text += "searched what is left, " + counted(purged, "spans_left", "span") +
+            ": no row, index or capture matches, and none tells of a purged trace\n";
+  }
   return text + unreadable_text(purged);
 }
 

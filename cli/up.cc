@@ -230,7 +230,8 @@ Result<> choose_query_token(Plan& plan, const Args& args, const std::vector<std:
   if (!file) return file.error();
   plan.query_token_file = file->value_or("");
   const bool is_named = !plan.query_token_file.empty();
-  if (is_named) plan.server_words.push_back("--query-token-file=" + plan.query_token_file);
+  // "none" was said; without a word, the server would warn.
+  if (*file) plan.server_words.push_back("--query-token-file=" + (is_named ? plan.query_token_file : "none"));
   // It switches tracepoints, too. The server has made the file by the time that the agent starts.
   const std::string agent_http = args.get("--agent-http");
   if (!is_named || agent_http.empty()) return {};
@@ -240,7 +241,6 @@ Result<> choose_query_token(Plan& plan, const Args& args, const std::vector<std:
                    "everybody who reaches it may switch tracepoints, give --query-token-file none");
   }
   plan.agent_words.push_back("--token-file=" + plan.query_token_file);
-  if (!is_named && *file) plan.server_words.push_back("--query-token-file=none");
   return {};
 }
 

@@ -250,6 +250,44 @@ TEST_F(RocksPurge, WhatIsNotSearchedMustNotBeThere) {
   EXPECT_NE(refused.error().message.find("delete that directory"), std::string::npos);
 }
 
+// The data behind a link would stay.
+TEST_F(RocksPurge, LinksAreRefused) {
+  for (const char* part : {"/store", "/captures"}) {
+    const std::string path = rig_.path() + part, elsewhere = rig_.path() + "/elsewhere";
+    fs::rename(path, elsewhere);
+    fs::create_directory_symlink(elsewhere, path);
+    Result<PurgeReport> refused = purge_store(request({{"code", "200"}}));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("no link"), std::string::npos) << refused.error().message;
+    fs::remove(path);
+    fs::rename(elsewhere, path);
+  }
+}
+
+TEST_F(RocksPurge, OneAtATimeAndNobodyReadsMeanwhile) {
+  const Result<PurgeLock> lock = PurgeLock::acquire(rig_.path());
+  ASSERT_TRUE(lock.ok());
+  EXPECT_EQ(purge_store(request({{"code", "200"}})).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(complete_purge(rig_.path()).error().code, ErrorCode::kUnavailable);
+  Findings findings;
+  EXPECT_EQ(verify_store(rig_.path(), findings).error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(RocksPurge, ADirectoryThatIsNotThereYetHasNothingToComplete) {
+  const auto completed = complete_purge(rig_.path() + "/new");
+  ASSERT_TRUE(completed.ok());
+  EXPECT_FALSE(completed->has_value());
+}
+
+// An upgrade would keep all data in a backup.
+TEST_F(RocksPurge, AnOlderFormatIsUpgradedFirst) {
+  std::ofstream(rig_.path() + "/version") << "6\n";
+  Result<PurgeReport> refused = purge_store(request({{"code", "200"}}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("older format"), std::string::npos) << refused.error().message;
+  EXPECT_FALSE(fs::exists(rig_.path() + "/before-upgrade"));
+}
+
 TEST_F(RocksPurge, DamageIsRepairedFirst) {
   ASSERT_EQ(rig_.open(), "");
   ASSERT_TRUE(rig_.store().settle().ok());
@@ -289,13 +327,16 @@ class RocksPurgeCrash : public RocksPurge {
     }
     ASSERT_TRUE((RepairMark{repair_source(rig_.path()), RepairMark::State::kNothingLost}.write(copy)).ok());
   }
+  static void complete(const std::string& path) {
+    const auto completed = complete_purge(path);
+    ASSERT_TRUE(completed.ok()) << completed.error().message;
+  }
   void move_out(const std::string& part) {
     fs::rename(rig_.path() + "/" + part, purge_path(rig_.path()) + "/" + part + ".old");
   }
   void move_in(const std::string& part) { fs::rename(purge_path(rig_.path()) + "/" + part, rig_.path() + "/" + part); }
   void expect_completed() {
-    Result<> completed = complete_purge(rig_.path());
-    ASSERT_TRUE(completed.ok()) << completed.error().message;
+    complete(rig_.path());
     expect_intact(rig_);
     EXPECT_EQ(ask(rig_).traces, ask(purged_).traces);
   }

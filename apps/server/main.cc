@@ -1,4 +1,5 @@
 // fathom-server: collector, store and query in one process, the only owner of its data directory.
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@
 #include "cli/exit_codes.h"
 #include "cli/help.h"
 #include "cli/reload.h"
+#include "redact/key_file.h"
 
 namespace fathom {
 
@@ -123,9 +125,17 @@ cli::ExitCode not_started(const Server& server, const cli::Settings& settings, c
   return refuse(code, settings.located(error).message);
 }
 
-// From a start to a stop. `options` are then those of the next start. No value: a purge is asked for.
+// Another directory waits for a restart of the process, and so does the key that lies in it.
+void keep_data_directory(const ServerOptions& options, ServerOptions& anew) {
+  const auto key_in = [](const ServerOptions& of) { return of.store.path + "/" + kRedactKeyFile; };
+  if (anew.redact_key_file == key_in(anew)) anew.redact_key_file = key_in(options);
+  anew.store.path = options.store.path;
+}
+
+// `reloads`: SIGHUP came while no server ran. From a start to a stop. `options` are then those of the next start. No
+// value: a purge is asked for.
 std::optional<cli::ExitCode> serve_once(const cli::Settings& settings, ServerOptions& options, cli::Signals& signals,
-                                        NotifySocket& supervisor) {
+                                        NotifySocket& supervisor, bool reloads) {
   Server server(options);
   Result<cli::Addresses> started = server.start(signals);
   if (!started) return not_started(server, settings, started.error());
@@ -133,12 +143,12 @@ std::optional<cli::ExitCode> serve_once(const cli::Settings& settings, ServerOpt
   cli::Reloader reloader(server_command_line(), settings, kReloadable, [&](const cli::Settings& anew) -> Result<> {
     Result<ServerOptions> read = options_of(anew);
     if (!read) return read.error();
+    keep_data_directory(options, *read);
     if (Result<> done = server.reload(*read); !done) return done;
-    read->ready_fd.reset();
-    read->query.purge_desk = options.query.purge_desk;
-    options = *std::move(read);
+    adopt_reloaded(*read, options);
     return {};
   });
+  if (reloads) reloader.reload();
   supervisor.say("READY=1\n");
   const bool purges = until_stopped(signals, server, reloader, *options.query.purge_desk);
   log_info("stopping");
@@ -158,11 +168,13 @@ cli::ExitCode serve(const cli::Settings& settings, ServerOptions options) {
   raise_open_files();
   gauge("fathom_build_info", "1, with what this server is.", "version=\"" FATHOM_VERSION "\"").set(1);
   options.query.purge_desk = std::make_shared<query::PurgeDesk>();
+  PurgeRun last;
   while (true) {
-    const std::optional<cli::ExitCode> ended = serve_once(settings, options, signals, supervisor);
+    const auto ended = serve_once(settings, options, signals, supervisor, last.is_reload_asked);
     if (ended) return *ended;
     supervisor.say("STATUS=purging\n");
-    if (!run_purge(*options.query.purge_desk, options.store.path, signals)) return cli::ExitCode::kOk;
+    last = run_purge(*options.query.purge_desk, options.store.path, signals);
+    if (last.is_stopped) return cli::ExitCode::kOk;
     supervisor.say("STATUS=\n");
   }
 }

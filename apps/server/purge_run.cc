@@ -5,13 +5,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/log_pace.h"
 #include "base/time.h"
 #include "cli/sizes.h"
 #include "query/purge/purge_data.h"
@@ -38,9 +38,11 @@ void log_outcome(const Result<query::PurgeCounts>& result) {
 
 }  // namespace
 
-bool run_purge(query::PurgeDesk& desk, const std::string& data, cli::Signals& signals) {
+PurgeRun run_purge(query::PurgeDesk& desk, const std::string& data, cli::Signals& signals) {
+  PurgeRun run;
   std::atomic<bool> is_cancelled{false};
   Fd ended(::eventfd(0, EFD_CLOEXEC));
+  if (!ended.open()) std::abort();  // the process has no descriptor left, and its server is stopped
   query::DataPurge purge{.directory = data, .where = desk.take()};
   purge.is_cancelled = [&] { return is_cancelled.load(); };
   log_info("purging; spans are taken again when it is done");
@@ -54,10 +56,12 @@ bool run_purge(query::PurgeDesk& desk, const std::string& data, cli::Signals& si
   while (true) {
     const cli::Signals::Wakeup wakeup = signals.wait(ended.get(), UINT64_MAX);
     if (wakeup.stop) is_cancelled = true;
+    run.is_reload_asked |= wakeup.reload;
     if (wakeup.readable) break;
   }
   worker.join();
-  return !is_cancelled;
+  run.is_stopped = is_cancelled;
+  return run;
 }
 
 }  // namespace fathom

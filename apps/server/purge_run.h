@@ -10,7 +10,12 @@
 
 namespace fathom {
 
-// False: a signal asked the process to end. A purge whose copy is not complete has changed nothing then.
-bool run_purge(query::PurgeDesk& desk, const std::string& data, cli::Signals& signals);
+struct PurgeRun {
+  bool is_stopped = false;       // a signal asked the process to end
+  bool is_reload_asked = false;  // SIGHUP came
+};
+
+// A purge that is stopped before its copy is complete has changed nothing.
+PurgeRun run_purge(query::PurgeDesk& desk, const std::string& data, cli::Signals& signals);
 
 }  // namespace fathom

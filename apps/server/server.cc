@@ -38,7 +38,8 @@ void warn_if_open(const ServerOptions& options, const std::string& http_address)
   log_warning(
       "queries at " + http_address +
       " need no token: every user of this host, and everybody else who reaches this address, can read all "
-      "traces and request captures; --query-token-file FILE asks for a token, 'none' states that none is needed");
+      "traces and request captures; --query-token-file FILE asks for a token, 'none' states that none is needed. "
+      "Purges are refused until then");
 }
 
 // The server's umask keeps others from what it makes; a directory of an earlier version may be open.
@@ -56,6 +57,18 @@ Result<> make_private_directory(const std::string& path) {
   return {};
 }
 
+// Completes a purge that was interrupted; none begins until the store is open.
+Result<std::unique_ptr<store::RocksStore>> open_purged(const store::RocksOptions& options) {
+  const auto lock = store::complete_purge(options.path);
+  if (!lock) return lock.error();
+  return store::RocksStore::open(options);
+}
+
+// Everybody who reaches the listener could delete everything, unless somebody has said that everybody may.
+bool may_purge(const ServerOptions& options) {
+  return options.query_token_file || !options.security.token_file.empty() || !options.security.tls.client_ca.empty();
+}
+
 // What was usual before this start is usual still.
 void seed(collector::ThresholdLearner& learner, store::SpanStore& store) {
   store::QueryBudget budget(now_monotonic_nano() + kSeedPatienceNano, kSeedBytes);
@@ -67,7 +80,6 @@ void seed(collector::ThresholdLearner& learner, store::SpanStore& store) {
 }  // namespace
 
 Result<> Server::open_store(cli::Signals& signals) {
-  if (Result<> completed = store::complete_purge(options_.store.path); !completed) return completed;
   // A supervisor (fathom up, systemd) starts the process again, unless data is damaged. Nothing acknowledged depends on
   // an orderly end.
   options_.store.on_unrecoverable = [](const Error& why) {
@@ -78,7 +90,7 @@ Result<> Server::open_store(cli::Signals& signals) {
   uint64_t give_up = now_monotonic_nano() + kPatienceNano;
   bool told = false;
   while (true) {
-    Result<std::unique_ptr<store::RocksStore>> opened = store::RocksStore::open(options_.store);
+    Result<std::unique_ptr<store::RocksStore>> opened = open_purged(options_.store);
     if (opened) {
       options_.collector.captures = &(*opened)->captures();
       store_ = *std::move(opened);
@@ -183,6 +195,7 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   options_.collector.max_capture_bytes = options_.store.capture_most_bytes;
   options_.query.nodes = [nodes] { return node_rows(*nodes); };
   start_control();
+  if (!may_purge(options_)) options_.query.purge_desk.reset();
   query_ = std::make_unique<query::QueryServer>(
       options_.query, query::Stores(*store_, &store_->captures(), snapshots_.get(), options_.query.nodes));
   Result<std::string> http = query_->start();
@@ -224,6 +237,27 @@ Result<> Server::reload(const ServerOptions& options) {
   collector_->set_limits(collector);
   query_->set_limits(options.query);
   return {};
+}
+
+void adopt_reloaded(const ServerOptions& anew, ServerOptions& options) {
+  options.store.operations_per_service = anew.store.operations_per_service;
+  options.store.services = anew.store.services;
+  options.store.catalogue_bytes = anew.store.catalogue_bytes;
+  options.store.listed_attribute_keys = anew.store.listed_attribute_keys;
+  options.store.retention_age_nano = anew.store.retention_age_nano;
+  options.store.retention_bytes = anew.store.retention_bytes;
+  options.store.reserve_disk_bytes = anew.store.reserve_disk_bytes;
+  options.store.capture_bytes = anew.store.capture_bytes;
+  options.collector.max_request_bytes = anew.collector.max_request_bytes;
+  options.collector.budget_bytes = anew.collector.budget_bytes;
+  options.collector.limits = anew.collector.limits;
+  options.query.deadline_nano = anew.query.deadline_nano;
+  options.query.byte_budget = anew.query.byte_budget;
+  options.snapshots.most_bytes = anew.snapshots.most_bytes;
+  options.snapshots.retention_age_nano = anew.snapshots.retention_age_nano;
+  options.snapshots.reserve_disk_bytes = anew.snapshots.reserve_disk_bytes;
+  options.redact_rules = anew.redact_rules;
+  options.redact_key_file = anew.redact_key_file;
 }
 
 void Server::stop() {

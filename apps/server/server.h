@@ -20,6 +20,9 @@
 
 namespace fathom {
 
+// Of `anew`, what Server::reload() takes, so that a later start of the server has it, too.
+void adopt_reloaded(const ServerOptions& anew, ServerOptions& options);
+
 class Server {
  public:
   explicit Server(ServerOptions options) : options_(std::move(options)) {}

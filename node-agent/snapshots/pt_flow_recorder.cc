@@ -127,9 +127,11 @@ uint64_t PtFlowRecorder::tsc_at(uint64_t monotonic_nano) const {
 }
 
 std::optional<uint32_t> PtFlowRecorder::user_of(const SnapshotAsk& ask) const {
-  if (ask.uid || ask.pid <= 0) return ask.uid;
+  if (ask.pid <= 0) return std::nullopt;
   const auto owner = snapshot::read_owner(system_, ask.pid, false);
-  const bool is_known = owner && owner->kind == snapshot::ProcessOwner::Kind::kUser;
+  if (!owner) return ask.uid;  // it has ended
+  // The programs of a user whom it has left since it connected are not for whoever sees this one's, nor the reverse.
+  const bool is_known = owner->kind == snapshot::ProcessOwner::Kind::kUser && (!ask.uid || *ask.uid == owner->uid);
   return is_known ? std::optional(owner->uid) : std::nullopt;
 }
 
@@ -138,6 +140,8 @@ Result<CutSnapshot> PtFlowRecorder::take(const SnapshotAsk& ask) {
   const uint64_t begin_nano = std::max(at_nano - std::min(at_nano, options_.window_nano), ask.begin_nano);
   const Thread thread = thread_of(ask);
   const auto uid = options_.all_users ? std::nullopt : user_of(ask);
+  if (!uid && !options_.all_users)
+    return unavailable("the user of the process that triggered it is not known any more");
   const auto taken = recorder_->take({.begin_tsc = tsc_at(begin_nano), .cpu = thread.cpu, .uid = uid},
                                      {.reason = std::string(ask.reason),
                                       .tsc = tsc_at(at_nano),

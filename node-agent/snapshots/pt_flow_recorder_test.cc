@@ -103,9 +103,15 @@ TEST_F(PtFlowRecorderTest, ASnapshotShowsTheUserOfTheTriggerAlone) {
   const Snapshot by_proc = cut(ask(system_.now));
   EXPECT_EQ(by_proc.command, "the programs of user 1000");
   EXPECT_GT(packet_bytes_, 100u);
-  // What the kernel vouched for when the program came goes before /proc.
+  // It changed its user after it had connected.
+  SnapshotAsk changed = ask(system_.now);
+  changed.uid = 1001;
+  EXPECT_FALSE(recorder_->knows_user(changed));
+  EXPECT_FALSE(recorder_->take(changed).ok());
+  // Of a program that has ended, the kernel vouched for the user when it connected.
   run(42, std::string(100, 'p'));
   SnapshotAsk of_another = ask(system_.now);
+  of_another.pid = 43;
   of_another.uid = 1001;
   EXPECT_EQ(cut(of_another).command, "the programs of user 1001");
   EXPECT_EQ(packet_bytes_, 0u);

@@ -66,7 +66,7 @@ Result<PurgeCounts> purge_data(const DataPurge& purge, const store::Findings::Pr
   request.rule.is_purged_content = [&](std::string_view content, const store::TraceSet& traces) {
     return is_purged_content(content, traces, purge.where);
   };
-  request.remove_more = [&](const store::PurgeSet& purged) -> Result<> {
+  request.remove_snapshots = [&](const store::PurgeSet& purged) -> Result<> {
     Result<std::vector<SnapshotId>> ids = snapshots_of(snapshots, purged.traces);
     if (!ids) return ids.error();
     removed = ids->size();

@@ -49,7 +49,11 @@ std::optional<net::HttpResponse> PurgeRoutes::refuse(const net::HttpRequest& req
 }
 
 net::HttpResponse PurgeRoutes::answer(const net::HttpRequest& request) const {
-  if (desk_ == nullptr) return fault_response({ErrorCode::kUnsupported, "this server purges nothing"});
+  if (desk_ == nullptr) {
+    return net::error_response(403,
+                               "this server asks for no token, so everybody who reaches it could purge: start it with "
+                               "--query-token-file FILE, or with 'none' if everybody may");
+  }
   if (request.method != "POST") return {.body = to_json(desk_->status())};
   Result<std::vector<store::Condition>> where = parse_purge_ask(request.body);
   if (!where) return fault_response(where.error());

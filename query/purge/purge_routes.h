@@ -1,14 +1,19 @@
 // PurgeRoutes: POST /api/v1/purge asks for a purge, GET /api/v1/purge tells what became of the last one.
 //
-// Thread safety: all of it. Ownership: shares the desk. Errors: 400 names the member and the cure; 415 for a body that
-// is not called JSON; 501 without a desk; 503 during a purge.
+// Thread safety: all of it. Ownership: shares the desk. Errors: 400 names the member and the cure; 403 without a desk;
+// 415 for a body that is not called JSON; 503 during a purge.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "base/result.h"
 #include "net/http_server.h"
 #include "query/purge/purge_desk.h"
+#include "store/condition.h"
 
 namespace fathom::query {
 

@@ -64,7 +64,7 @@ TEST(PurgeRoutes, WhatIsNoRequestIsRefusedWithTheForm) {
   std::string many = R"({"where":["a")";
   for (int i = 0; i < 16; ++i) many += R"(,"a")";
   EXPECT_EQ(routes.answer(post(many + "]}")).status, 400);
-  EXPECT_EQ(PurgeRoutes(nullptr).answer(get()).status, 501);
+  EXPECT_EQ(PurgeRoutes(nullptr).answer(get()).status, 403);
 }
 
 // A form of another site's page can be posted without asking first.

@@ -77,7 +77,8 @@ TEST(PurgedContent, ATraceIsNamedByEventsOrOpenSpans) {
   EXPECT_TRUE(is_purged(by_event, "no.such.key", {content_trace(2)}));
   EXPECT_FALSE(is_purged(by_event, "no.such.key", {content_trace(3)}));
   capture::Capture by_open_span = sample();
-  by_open_span.threads[0].open.push_back({.span = {content_trace(4), SpanId{{1}}}, .start_nano = 1, .kind = 2, .name = "a"});
+  by_open_span.threads[0].open.push_back(
+      {.span = {content_trace(4), SpanId{{1}}}, .start_nano = 1, .kind = 2, .name = "a"});
   EXPECT_TRUE(is_purged(by_open_span, "no.such.key", {content_trace(4)}));
   EXPECT_FALSE(is_purged(by_open_span, "no.such.key", {content_trace(2)}));
 }

@@ -2,8 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -21,15 +25,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kExchangedParts[] = {"store", "captures"};
 
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(fs::symlink_status(path, ignored));
-}
-
-Result<> remove_tree(const std::string& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  return error ? Result<>(unavailable("cannot remove " + path + ": " + error.message())) : Result<>();
+// What cannot be looked at counts as an error, never as missing.
+Result<bool> exists(const std::string& path) {
+  struct stat about {};
+  if (::lstat(path.c_str(), &about) == 0) return true;
+  if (errno == ENOENT) return false;
+  return unavailable("cannot look at " + path + ": " + std::strerror(errno));
 }
 
 Result<> move_path(const std::string& from, const std::string& to) {
@@ -38,17 +39,38 @@ Result<> move_path(const std::string& from, const std::string& to) {
   return error ? Result<>(unavailable("cannot rename " + from + " to " + to + ": " + error.message())) : Result<>();
 }
 
-// Nothing has been exchanged yet, and a server has used the directory since the copy was made.
-bool is_outdated(const std::string& directory, const std::string& copy) {
-  if (!exists(copy + "/store") || !exists(directory + "/store")) return false;
+Result<> remove_unfinished(const std::string& directory) {
+  const std::string path = RepairTarget::unfinished(purge_path(directory));
+  std::error_code error;
+  fs::remove_all(path, error);
+  return error ? Result<>(unavailable("cannot remove " + path + ": " + error.message())) : Result<>();
+}
+
+// Under the name of an unfinished copy, so that half of it is never taken for a complete one.
+Result<> remove_copy(const std::string& directory) {
+  const std::string copy = purge_path(directory);
+  if (Result<> moved = move_path(copy, RepairTarget::unfinished(copy)); !moved) return moved;
+  if (Result<> synced = sync_path(directory); !synced) return synced;
+  if (Result<> removed = remove_unfinished(directory); !removed) return removed;
+  return sync_path(directory);
+}
+
+// Nothing has been exchanged yet, and a server has used the directory since the copy was made. The directory may have
+// been moved meanwhile.
+Result<bool> is_outdated(const std::string& directory, const std::string& copy) {
+  const Result<bool> has_fresh = exists(copy + "/store"), has_current = exists(directory + "/store");
+  if (!has_fresh || !has_current) return has_fresh ? has_current : has_fresh;
+  if (!*has_fresh || !*has_current) return false;
   const Result<RepairMark> mark = RepairMark::read(copy);
-  return !mark || mark->source != repair_source(directory);
+  return !mark || !mark->source.files || mark->source.files != repair_source(directory).files;
 }
 
 Result<> exchange_part(const std::string& directory, const std::string& copy, const std::string& part) {
   const std::string fresh = copy + "/" + part, current = directory + "/" + part, old = copy + "/" + part + ".old";
-  if (!exists(fresh)) return {};
-  if (exists(current)) {
+  const Result<bool> has_fresh = exists(fresh), has_current = exists(current);
+  if (!has_fresh || !has_current) return has_fresh ? has_current.error() : has_fresh.error();
+  if (!*has_fresh) return {};
+  if (*has_current) {
     if (Result<> moved = move_path(current, old); !moved) return moved;
   }
   if (Result<> moved = move_path(fresh, current); !moved) return moved;
@@ -62,35 +84,44 @@ std::string purge_path(const std::string& directory) {
   return directory + "/purge";
 }
 
-Result<PurgeLock> PurgeLock::acquire(const std::string& directory) {
+Result<PurgeLock> PurgeLock::acquire(const std::string& directory, Kind kind) {
   Fd opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!opened.open()) return invalid("cannot open the data directory " + directory);
-  if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) {
-    return unavailable("a purge of " + directory + " is under way; try again when it has ended");
+  const int how = kind == Kind::kExclusive ? LOCK_EX : LOCK_SH;
+  if (::flock(opened.get(), how | LOCK_NB) != 0) {
+    return unavailable(directory + " is being purged, or a server starts on it; try again when that has ended");
   }
   return PurgeLock(std::move(opened));
 }
 
-Result<> finish_exchange(const std::string& directory) {
+Result<Exchange> finish_exchange(const std::string& directory) {
   const std::string copy = purge_path(directory);
-  if (Result<> removed = remove_tree(RepairTarget::unfinished(copy)); !removed) return removed;
-  if (!exists(copy)) return {};
-  if (is_outdated(directory, copy)) {
+  if (Result<> removed = remove_unfinished(directory); !removed) return removed.error();
+  const Result<bool> has_copy = exists(copy);
+  if (!has_copy) return has_copy.error();
+  if (!*has_copy) return Exchange::kNothing;
+  const Result<bool> outdated = is_outdated(directory, copy);
+  if (!outdated) return outdated.error();
+  if (*outdated) {
     log_warning(copy + " was made of data that has changed since; it is removed, and the purge must be repeated");
-    return remove_tree(copy);
+    const Result<> removed = remove_copy(directory);
+    return removed ? Result<Exchange>(Exchange::kOutdated) : removed.error();
   }
   for (const char* part : kExchangedParts) {
-    if (Result<> exchanged = exchange_part(directory, copy, part); !exchanged) return exchanged;
+    if (Result<> exchanged = exchange_part(directory, copy, part); !exchanged) return exchanged.error();
   }
-  if (Result<> removed = remove_tree(copy); !removed) return removed;
-  return sync_path(directory);
+  const Result<> removed = remove_copy(directory);
+  return removed ? Result<Exchange>(Exchange::kDone) : removed.error();
 }
 
-Result<> complete_purge(const std::string& directory) {
-  const std::string copy = purge_path(directory);
-  if (!exists(copy) && !exists(RepairTarget::unfinished(copy))) return {};
+Result<std::optional<PurgeLock>> complete_purge(const std::string& directory) {
+  const Result<bool> is_there = exists(directory);
+  if (!is_there) return is_there.error();
+  if (!*is_there) return std::optional<PurgeLock>();
   Result<PurgeLock> lock = PurgeLock::acquire(directory);
-  return lock ? finish_exchange(directory) : Result<>(lock.error());
+  if (!lock) return lock.error();
+  const Result<Exchange> finished = finish_exchange(directory);
+  return finished ? Result<std::optional<PurgeLock>>(*std::move(lock)) : finished.error();
 }
 
 }  // namespace fathom::store

@@ -1,13 +1,18 @@
 #include "store/purge/purge.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <system_error>
 #include <utility>
 
-#include "store/purge/exchange.h"
-#include "store/rocks/data_directory.h"
+#include "base/small_file.h"
+#include "base/sync_directory.h"
+#include "store/block/layout.h"
+#include "store/rocks/database.h"
 #include "store/rocks/rocks_store.h"
 #include "store/verify/capture_check.h"
 #include "store/verify/repair.h"
@@ -16,7 +21,6 @@
 #include "store/verify/rows_check.h"
 #include "store/verify/store_copy.h"
 #include "store/verify/store_source.h"
-#include "store/verify/stored_clock.h"
 #include "store/verify/verify.h"
 
 namespace fathom::store {
@@ -25,10 +29,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What cannot be read may have files.
 bool has_files(const std::string& directory) {
-  std::error_code ignored;
-  const fs::directory_iterator files(directory, ignored);
-  return !ignored && files != fs::directory_iterator();
+  std::error_code error;
+  const fs::directory_iterator files(directory, error);
+  return error ? error != std::errc::no_such_file_or_directory : files != fs::directory_iterator();
+}
+
+// A rename would leave the data behind a link, and cannot move a mount point.
+Result<> check_parts(const std::string& directory) {
+  struct stat whole {};
+  if (::stat(directory.c_str(), &whole) != 0) return invalid("cannot look at the data directory " + directory);
+  for (const char* part : {"/store", "/captures"}) {
+    struct stat about {};
+    if (::lstat((directory + part).c_str(), &about) != 0 && errno == ENOENT) continue;
+    if (S_ISDIR(about.st_mode) && about.st_dev == whole.st_dev) continue;
+    return invalid(directory + part + " must be a directory of the same file system as " + directory +
+                   ", and no link; move it there, then purge again");
+  }
+  return {};
 }
 
 // What a purge does not search must not be there.
@@ -47,12 +66,30 @@ Result<> check_other_copies(const std::string& directory) {
   return {};
 }
 
+// A start would upgrade the directory, and keep all data in a backup.
+Result<> check_upgraded(const std::string& directory) {
+  const Result<std::string> text = read_small_file(directory + "/version");
+  const int newest = newest_format_version();
+  // RocksStore::open() rejects a directory without a version, and one of a newer format.
+  if (!text || std::atoi(text->c_str()) >= newest) return {};
+  return invalid(directory +
+                 " is of an older format; start this version's server on it, commit the upgrade with "
+                 "'fathom-server commit-upgrade " +
+                 directory + "', then purge");
+}
+
 // A start of the store repairs logs; sealing leaves no batch in them.
 Result<> seal_all(const PurgeRequest& request) {
   RocksOptions options;
   options.path = request.directory;
   options.read_clocks = request.read_clocks;
   options.reserve_disk_bytes = 0;
+  // Nothing is dropped, and no name becomes "__other__".
+  options.capture_bytes = 0;
+  options.services = UINT32_MAX;
+  options.operations_per_service = UINT32_MAX;
+  options.catalogue_bytes = UINT64_MAX;
+  options.listed_attribute_keys = block::kMaxListedKeys;
   Result<std::unique_ptr<RocksStore>> store = RocksStore::open(std::move(options));
   return store ? (*store)->settle() : Result<>(store.error());
 }
@@ -99,29 +136,28 @@ class Purge {
 
   Result<> copy() {
     const std::string to = purge_path(request_.directory);
-    if (Result<> room = check_room(to); !room) return room;
     Result<std::unique_ptr<RepairTarget>> target = RepairTarget::create(to, repair_source(request_.directory));
     if (!target) return target.error();
     if (Result<> filled = fill(**target); !filled) return filled;
     if (Result<> checked = check(**target); !checked) return checked;
+    if (request_.remove_snapshots) {
+      if (Result<> removed = request_.remove_snapshots(report_.purged); !removed) return removed;
+    }
     if (Result<> closed = (*target)->close(); !closed) return closed;
     if (Result<> finished = (*target)->finish(to, /*is_intact=*/true, sync_path); !finished) return finished;
-    if (Result<> removed = remove_more(); !removed) return removed;
-    source_.reset();
-    return finish_exchange(request_.directory);
+    return exchange();
   }
 
-  // The copy is complete, so that a start would go on from here.
-  Result<> remove_more() { return request_.remove_more ? request_.remove_more(report_.purged) : Result<>(); }
-
-  Result<> check_room(const std::string& to) {
-    Result<RepairSpace> space = repair_space({.from = request_.directory, .to = to});
-    if (!space) return space.error();
-    if (space->is_enough()) return {};
-    return unavailable("the purge needs " + std::to_string(space->needed_bytes) +
-                       " bytes of free disk space for a copy "
-                       "of what stays, and " +
-                       std::to_string(space->free_bytes) + " are free");
+  // The source stays open: its lock keeps servers and tools of earlier versions away, which know of no other.
+  Result<> exchange() {
+    Result<Exchange> done = finish_exchange(request_.directory);
+    if (!done) {
+      Error why = done.error();
+      why.message += "; the copy is complete, and the next start of the server completes the purge";
+      return why;
+    }
+    if (*done == Exchange::kDone) return {};
+    return internal("a server changed the data during the purge, and nothing was purged; purge again");
   }
 
   Result<> fill(RepairTarget& target) {
@@ -181,11 +217,28 @@ class Purge {
 
 }  // namespace
 
+namespace {
+
+// Before anything is written.
+Result<> check_room(const std::string& directory) {
+  Result<RepairSpace> space = repair_space({.from = directory, .to = purge_path(directory)});
+  if (!space) return space.error();
+  if (space->is_enough()) return {};
+  return unavailable("the purge needs " + std::to_string(space->needed_bytes) +
+                     " bytes of free disk space for a copy of what stays, and " + std::to_string(space->free_bytes) +
+                     " are free");
+}
+
+}  // namespace
+
 Result<PurgeReport> purge_store(const PurgeRequest& request, const Findings::Progress& progress) {
   if (request.dry_run) return Purge(request, progress).run();
   Result<PurgeLock> lock = PurgeLock::acquire(request.directory);
   if (!lock) return lock.error();
-  if (Result<> finished = finish_exchange(request.directory); !finished) return finished.error();
+  if (Result<Exchange> finished = finish_exchange(request.directory); !finished) return finished.error();
+  for (const auto check : {check_parts, check_other_copies, check_room, check_upgraded}) {
+    if (Result<> checked = check(request.directory); !checked) return checked.error();
+  }
   if (Result<> sealed = seal_all(request); !sealed) return sealed.error();
   if (Result<> checked = check_other_copies(request.directory); !checked) return checked.error();
   return Purge(request, progress).run();

@@ -13,13 +13,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "store/clock/clock_reading.h"
-#include "store/condition.h"
+#include "store/purge/exchange.h"
 #include "store/purge/purge_set.h"
 #include "store/verify/findings.h"
 
@@ -29,8 +28,9 @@ struct PurgeRequest {
   std::string directory;
   PurgeRule rule;
   bool dry_run = false;  // only counts, and changes nothing
-  // Removes what the store does not know (snapshots of purged traces). Called once, when the copy is complete.
-  std::function<Result<>(const PurgeSet& purged)> remove_more = {};
+  // Removes the snapshots of purged traces, which the store does not know. Called once, when the copy is checked and
+  // not yet in use: after a crash, the traces are still there, and the purge can be repeated.
+  std::function<Result<>(const PurgeSet& purged)> remove_snapshots = {};
   ReadClocks read_clocks = store::read_clocks;
 };
 
@@ -43,7 +43,8 @@ struct PurgeReport {
 Result<PurgeReport> purge_store(const PurgeRequest& request, const Findings::Progress& progress = {});
 
 // Completes the exchange of a purge that was interrupted, and removes what an unfinished one left. To be called before
-// the store is opened. kUnavailable: a purge is under way.
-Result<> complete_purge(const std::string& directory);
+// the store is opened; the lock keeps purges away until then. Nothing: there is no such directory yet. kUnavailable: a
+// purge is under way.
+Result<std::optional<PurgeLock>> complete_purge(const std::string& directory);
 
 }  // namespace fathom::store

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "store/purge/exchange.h"
 #include "store/rocks/data_directory.h"
 #include "store/rocks/database.h"
 #include "store/verify/capture_check.h"
@@ -23,6 +24,8 @@ Result<RepairOutcome> repair_store(const RepairRequest& request, Findings& findi
   if (!earlier) return earlier.error();
   if (*earlier) return **earlier;
   if (Result<> checked = check_directories(request); !checked) return checked.error();
+  const Result<PurgeLock> lock = PurgeLock::acquire(request.from, PurgeLock::Kind::kShared);
+  if (!lock && lock.error().code == ErrorCode::kUnavailable) return lock.error();
   Result<std::unique_ptr<StoreSource>> source = StoreSource::open(request.from);
   if (!source) return source.error();
   if (Result<> checked = check_repairable(request.from, newest_format_version()); !checked) return checked.error();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/purge/exchange.h"
 #include "store/rocks/engine.h"
 #include "store/rocks/keys.h"
 #include "store/verify/capture_check.h"
@@ -142,6 +143,8 @@ std::vector<SegmentInfoPtr> read_segments(StoreSource& source, Findings* finding
 }
 
 Result<> verify_store(const std::string& path, Findings& findings) {
+  const Result<PurgeLock> lock = PurgeLock::acquire(path, PurgeLock::Kind::kShared);
+  if (!lock && lock.error().code == ErrorCode::kUnavailable) return lock.error();
   Result<std::unique_ptr<StoreSource>> source = StoreSource::open(path);
   if (!source) return source.error();
   use_stored_clock(path, findings);
