@@ -77,7 +77,8 @@ std::string AgentRedaction::operation(std::string name) {
   RedactCounts counts{};
   std::string changed;
   const bool is_kept = !rules || rules->text(name, ingest::kMostNameBytes, changed, counts) == RedactOutcome::kKept;
-  return is_kept ? name : changed;
+  if (is_kept) return name;
+  return changed;
 }
 
 std::string AgentRedaction::why_rejected(std::string_view fingerprint, const ingest::NodeId& node) {

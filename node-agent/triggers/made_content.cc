@@ -22,10 +22,11 @@ std::string service_of(const WatchedProgram& program, const Redaction* rules) {
 
 MadeContent made_content(const CaptureJob& job, ReadyCapture capture) {
   auto bytes = std::make_shared<const std::string>(std::move(capture.made.content));
+  std::string service(text_of(service_of(*job.program, capture.made.redaction.get())));
   return {.program = job.program->serial,
           .uid = job.program->uid,
           .pid = static_cast<uint32_t>(job.program->process.pid),
-          .service = text_of(service_of(*job.program, capture.made.redaction.get())),
+          .service = std::move(service),
           .begin_nano = job.begin_nano,
           .end_nano = job.end_nano,
           .owner = job.owner,
