@@ -38,10 +38,22 @@ void answer(const std::string& trace) {
   std::fflush(stdout);
 }
 
-void write_events() {
+void write_begin() {
   FATHOM_EVENT_ON("pay.begin", "user.email", kEmail, "password", kPassword, "note", "of card 4111111111111111");
+}
+
+void write_card() {
   FATHOM_EVENT_ON("pay.card", "number", kCard, "attempt", 1);
+}
+
+void write_other_number() {
   FATHOM_EVENT_ON("pay.card", "number", int64_t{12}, "attempt", 2);
+}
+
+void write_events() {
+  write_begin();
+  write_card();
+  write_other_number();
 }
 
 void pay() {

@@ -31,9 +31,12 @@ void CurrentRedaction::set_own(std::shared_ptr<const Redactor> rules) {
 Result<> CurrentRedaction::set_server(const ingest::RedactionRules& rules) {
   auto made = redactor_of(rules);
   std::lock_guard lock(mutex_);
-  if (made) server_ = *std::move(made);
-  combine(made ? rules.fingerprint : std::string());
-  if (!made) return made.error();
+  if (!made) {
+    combine(std::string());
+    return made.error();
+  }
+  server_ = *std::move(made);
+  combine(rules.fingerprint);
   return {};
 }
 
