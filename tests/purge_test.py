@@ -12,6 +12,7 @@ import unittest
 
 from harness import otlp
 from harness.capture_writer import Writer
+from harness.daemon import FREE_PORTS, Daemon
 from harness.main import main
 from harness.server import FATHOM, PATIENCE_S, Server, cli, until
 
@@ -127,6 +128,30 @@ class Purge(unittest.TestCase):
             self.assertEqual(server.stop(), 0)
             cli("store", "verify", server.data, check=0)
             server.start()
+
+    def test_a_reload_before_it_changes_no_directory(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as place:
+            text = f"{FREE_PORTS}query-token-file = none\ndata = {place}/one\n"
+            with Daemon("fathom-server", text + "retention-age = 3d\n") as server:
+                url = f"http://{server.addresses['http']}"
+                for user in (SECRET, "bob"):
+                    span = otlp.span(otlp.trace_id(), "GET /cart", 1_000_000, **{"user.id": user})
+                    otlp.send(server.addresses["otlp_http"], otlp.request("shop", [span]))
+                server.config.write_text(text.replace("/one", "/two") + "retention-age = 2d\n", encoding="utf-8")
+                server.process.send_signal(signal.SIGHUP)
+                until(lambda: "changed=" in server.log_text(), f"the reload\n{server.log_text()}")
+                outcome = cli("purge", "--where", f"user.id={SECRET}", "--url", url, check=0)
+                self.assertIn("purged 1 trace with 1 span", outcome.stdout)
+                left = json.loads(cli("slowest", "--url", url, "--format", "json", check=0).stdout)
+                self.assertEqual(len(left if isinstance(left, list) else left["rows"]), 1)
+                self.assertFalse(pathlib.Path(place, "two").exists())
+
+    def test_a_server_that_everybody_may_ask_purges_nothing(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as place:
+            with Daemon("fathom-server", f"{FREE_PORTS}data = {place}/data\n") as server:
+                url = f"http://{server.addresses['http']}"
+                refused = cli("purge", "--where", "service.name", "--url", url, check=REFUSED)
+                self.assertIn("--query-token-file", refused.stderr)
 
     def test_what_cannot_be_asked(self):
         with Server() as server:
