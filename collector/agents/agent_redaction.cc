@@ -23,6 +23,11 @@ std::string why_unredacted(bool has_fingerprint) {
                            "older than the server and must be upgraded, or it made the capture before it had the rules";
 }
 
+// The captures of an agent that keeps older rules would all be rejected. It connects again, and gets these.
+void send_rules(SessionWire& wire, const std::string& message) {
+  if (!wire.send(message)) wire.end(StreamEnd::kTooMuch, "the redaction rules are not read");
+}
+
 }  // namespace
 
 void AgentRedaction::list_metrics() {
@@ -36,13 +41,13 @@ void AgentRedaction::set(ingest::RedactionRules rules, std::shared_ptr<const Red
   rules_ = std::move(rules);
   const std::string message = encode(rules_);
   for (const auto& [stream, wire] : wires_) {
-    if (const auto open = wire.lock()) open->send(message);
+    if (const auto open = wire.lock()) send_rules(*open, message);
   }
 }
 
 void AgentRedaction::attach(uint64_t stream, std::weak_ptr<SessionWire> wire) {
   std::lock_guard lock(mutex_);
-  if (const auto open = wire.lock()) open->send(encode(rules_));
+  if (const auto open = wire.lock()) send_rules(*open, encode(rules_));
   wires_[stream] = std::move(wire);
 }
 

@@ -113,6 +113,15 @@ TEST_F(SessionRedactionTest, AStreamThatHasEndedGetsNothingMore) {
   EXPECT_EQ(rules().size(), 1u);
 }
 
+// Otherwise it would keep older rules, and the server reject all its captures.
+TEST_F(SessionRedactionTest, AStreamThatDoesNotReadNewRulesEnds) {
+  open();
+  EXPECT_FALSE(wire_->ended());
+  wire_->read_no_more_than(1);
+  redaction_->set({"print-1", {"drop key a"}, "secret"});
+  EXPECT_EQ(wire_->ended(), StreamEnd::kTooMuch);
+}
+
 TEST_F(SessionRedactionTest, WithoutRulesEveryCaptureIsAccepted) {
   open();
   send('a', "");
