@@ -18,8 +18,9 @@ enum class ExitCode : int {
   kLocalFailure =
       5,  // something here failed: a program did not start, a file could not be written, doctor found a fault
   kNothingRecorded = 6,  // 'record' recorded nothing, of a program that ended with 0
-  kDataUnusable = 7,     // the data directory cannot be used as it is; 'store verify' found damage, 'store repair' lost
-                      // something, or a purge left captures that cannot be decoded
+  // The data directory cannot be used as it is; 'store verify' found damage, 'store repair' lost something, or a purge
+  // left captures that cannot be decoded.
+  kDataUnusable = 7,
   kInterrupted = 130,  // Ctrl-C before what was asked for was done
 };
 
