@@ -16,6 +16,17 @@ std::vector<Flag> slow_request_flags() {
           {"--slowest-memory", "SIZE", "memory for captures until their period is over, at least 1MiB", "128MiB"}};
 }
 
+Flag pt_all_users_flag() {
+  return {"--pt-all-users", "",
+          "snapshots contain the programs of all users (default: only of the user whose process triggered it)"};
+}
+
+Flag pt_private_images_flag() {
+  return {"--pt-private-images", "",
+          "snapshots also contain copies of programs and libraries that not everybody may read; users with the scope "
+          "'snapshots' can download them"};
+}
+
 std::vector<Flag> agent_program_flags() {
   return join(
       {client_security_flags("--collector-", "the collector", ""),
@@ -52,11 +63,8 @@ std::vector<Flag> agent_program_flags() {
          "record what the processors run by Intel PT, and cut a snapshot at each trigger; programs lose up to a "
          "quarter "
          "of their speed. `fathom doctor --pt` says whether this host can"},
-        {"--pt-all-users", "",
-         "snapshots have the programs of all users (default: of the triggering process's user alone)"},
-        {"--pt-private-images", "",
-         "snapshots have copies of programs and libraries too that not everybody may read; whoever may read snapshots "
-         "can download them"},
+        pt_all_users_flag(),
+        pt_private_images_flag(),
         {"--pt-buffer-mib", "N", "the last so many MiB of packets of each CPU, a power of two up to 1024", "16"},
         {"--pt-window", "D", "of a snapshot, before its trigger, 1ms to 5s", "50ms"},
         {"--pt-symbol", "FILE:FUNCTION", "cut one when a traced program reaches this function, too"},

@@ -12,6 +12,9 @@
 namespace fathom::cli {
 
 std::vector<Flag> agent_program_flags();
+// What `fathom up` hands on to its agent as it is.
+Flag pt_all_users_flag();
+Flag pt_private_images_flag();
 // --kernel-events-memory, --slowest-period, --slowest-memory: a part of the above, and of agent_flags() of
 // server_flags.h.
 std::vector<Flag> slow_request_flags();

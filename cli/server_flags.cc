@@ -46,11 +46,8 @@ std::vector<Flag> agent_flags() {
         {"--no-captures", "", "the agent makes no captures"},
         {"--pt", "",
          "let the agent record by Intel PT, and cut a snapshot at each trigger (`fathom doctor --pt`: can it, here?)"},
-        {"--pt-all-users", "",
-         "snapshots have the programs of all users (default: of the triggering process's user alone)"},
-        {"--pt-private-images", "",
-         "snapshots have copies of programs and libraries too that not everybody may read; whoever may read snapshots "
-         "can download them"},
+        pt_all_users_flag(),
+        pt_private_images_flag(),
         {"--pt-buffer-mib", "N", "the last so many MiB of packets of each CPU, a power of two up to 1024", "16"},
         {"--pt-window", "D", "of a snapshot, before its trigger, 1ms to 5s", "50ms"},
         {"--pt-symbol", "FILE:FUNCTION", "cut one when a traced program reaches this function, too"},
