@@ -94,7 +94,7 @@ Result<boost::json::value> wait_for_end(const Api& api, const Context& context, 
     if (!status && !is_away) return status;
     if (waited_nano - said_nano < kSayNano) continue;
     said_nano = waited_nano;
-    context.err((is_away ? "the server has not answered for " : "the server has not begun after ") +
+    context.err((is_away ? "no answer from the server for " : "the server is still stopping after ") +
                 format_duration(waited_nano) +
                 "; its log says how far it is. Ctrl-C ends this command, and not the purge\n");
   }

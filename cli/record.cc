@@ -72,7 +72,7 @@ CommandLine make_line() {
       "one, with what led to it. Ctrl-C ends the recording, and what was recorded until then is kept. A snapshot of a "
       "request, which --span gives, and --function inside of a span of fathom's client, goes to the server at --url, "
       "where 'fathom trace' names it; where no server answers, it is kept here. A snapshot comes with copies of the "
-      "programs and libraries that ran: on the server, whoever may read snapshots can download them.",
+      "programs and libraries that ran: on the server, users with the scope snapshots can download them.",
       {{"COMMAND", "the program and its arguments, after --", true}},
       join({recording_flags(), connection_flags()}),
       {{"fathom record --function checkout -- ./shop",

@@ -82,7 +82,7 @@ class RocksPurge : public ::testing::Test {
     rig.close();
     return said;
   }
-  // The traces of which a span has the attribute.
+  // The traces with a span that has the attribute.
   std::set<uint64_t> traces_with(RocksRig& rig, const std::string& key, const std::string& value) {
     std::set<uint64_t> found;
     EXPECT_EQ(rig.open(), "");

@@ -110,7 +110,7 @@ bool until_stopped(cli::Signals& signals, const Server& server, cli::Reloader& r
   }
 }
 
-// Where it listens from now on: whoever knows a free port that it once chose finds it there again.
+// Keeps the ports that the first start chose, because clients know them.
 void use_addresses(const cli::Addresses& addresses, ServerOptions& options) {
   options.query.http_address = addresses.http;
   options.query.grpc_address = addresses.query_grpc;

@@ -1,6 +1,6 @@
 // run_purge(): performs the purge that a PurgeDesk took, while the server is stopped.
 //
-// Thread safety: the thread that waits for signals. Errors: the desk tells them to whoever asked.
+// Thread safety: the thread that waits for signals. Errors: go to the desk.
 #pragma once
 
 #include <string>

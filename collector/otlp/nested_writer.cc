@@ -69,7 +69,7 @@ void NestedWriter::write(const store::ValueView& raw) {
   }
 }
 
-// The JSON writer repairs what is not UTF-8; that it does so is counted here.
+// The JSON writer repairs text that is not UTF-8; here the repairs are counted.
 std::string_view NestedWriter::repaired(std::string_view raw) {
   raw = whole_characters(raw, room_);
   if (!is_utf8(raw)) sink_.count(Loss::kTextRepaired);

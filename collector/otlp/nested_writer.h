@@ -21,7 +21,7 @@ class NestedWriter {
  public:
   // Below the attribute `key`.
   NestedWriter(SpanSink& sink, std::string_view key);
-  // Without redaction: for a value that is hashed as a whole, of which kHashedNestedBytes count.
+  // Without redaction: for a value that is hashed as a whole, up to kHashedNestedBytes.
   explicit NestedWriter(SpanSink& sink);
 
   // Whether the rest will not be kept.

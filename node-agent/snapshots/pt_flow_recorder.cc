@@ -130,7 +130,7 @@ std::optional<uint32_t> PtFlowRecorder::user_of(const SnapshotAsk& ask) const {
   if (ask.pid <= 0) return std::nullopt;
   const auto owner = snapshot::read_owner(system_, ask.pid, false);
   if (!owner) return ask.uid;  // it has ended
-  // The programs of a user whom it has left since it connected are not for whoever sees this one's, nor the reverse.
+  // After a change of user, neither user's programs may be shown together with the other's.
   const bool is_known = owner->kind == snapshot::ProcessOwner::Kind::kUser && (!ask.uid || *ask.uid == owner->uid);
   return is_known ? std::optional(owner->uid) : std::nullopt;
 }

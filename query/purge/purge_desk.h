@@ -28,14 +28,14 @@ struct PurgeStatus {
   PurgeCounts counts;  // of kDone
   std::string error;   // of kFailed
   uint64_t began_unix_nano = 0;
-  uint64_t ended_unix_nano = 0;  // 0: it has not
+  uint64_t ended_unix_nano = 0;  // 0: not yet
 };
 
 class PurgeDesk {
  public:
   PurgeDesk();
 
-  // The id of the purge, which has not begun when this returns.
+  // Returns the id of the purge, which begins later.
   Result<std::string> ask(std::vector<store::Condition> where);
   PurgeStatus status() const;
 

@@ -1,4 +1,4 @@
-// The addresses of purges: what is taken, and what is told of it.
+// Tests of POST and GET /api/v1/purge.
 #include <gtest/gtest.h>
 #include <poll.h>
 

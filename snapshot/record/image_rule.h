@@ -1,8 +1,8 @@
 // ImageRule: which files of recorded programs a snapshot gets copies of.
 //
-// Purpose: who may read a snapshot may read the files in it, and who records, root above all, can open more than
-// others. Thread safety: as the system's; a file's mode may change at any time. Errors: none; what cannot be determined
-// is private.
+// Purpose: a reader of a snapshot can download the files in it, and a recorder, above all root, can open more files
+// than other users. Thread safety: as the system's; a file's mode may change at any time. Errors: none; what cannot be
+// determined is private.
 #pragma once
 
 #include <cstdint>

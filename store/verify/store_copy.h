@@ -2,7 +2,7 @@
 //
 // Purpose: what a repair and a purge have in common. Segments are sealed anew under their old numbers, from the rows of
 // intact blocks; everything that is derived from rows is made again. What is damaged goes to the findings. A part is
-// given by RepairCopy::keeps_trace and keeps_capture; names of operations of which it has no spans are left out, too.
+// given by RepairCopy::keeps_trace and keeps_capture; names of operations without spans in it are left out, too.
 // Thread safety: one thread. Ownership: `copy` and what it names outlive it. Memory: one segment. Errors: of the disk.
 #pragma once
 

@@ -19,7 +19,7 @@
 
 namespace fathom::snapshot {
 
-// A time in which a CPU ran what is not to be shown.
+// A period in which a CPU ran another user's or an unknown process.
 struct HiddenTime {
   uint64_t begin_tsc = 0;
   uint64_t end_tsc = UINT64_MAX;

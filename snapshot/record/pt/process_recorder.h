@@ -37,7 +37,7 @@ class ProcessRecorder {
   void copy_kernel();
   // One record of a ring of `cpu`.
   void record(std::string_view bytes, int32_t cpu);
-  // Behind its last record, some may be missing that the kernel has not reported yet.
+  // Records after its last one may be missing: the kernel reports losses late.
   void doubt(int32_t cpu);
   // After the records that there were.
   void drained();
